@@ -1,0 +1,94 @@
+"""What a check is made of. Each chapter's module here holds EXERCISES (name -> hints) and functions marked with `check`.
+
+A check calls the reader's answer on inputs drawn anew each time, and compares with torch, numpy, a closed form or a value
+computed by hand. It raises `Mistake` with one plain sentence that names the fault, and a small counter-example.
+"""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+Check = Callable[[Any, random.Random], None]
+
+
+class Mistake(Exception):
+    """What is wrong with an answer: one sentence, and lines of (label, text) that show it."""
+
+    def __init__(self, sentence: str, **lines: Any) -> None:
+        super().__init__(sentence)
+        self.sentence, self.lines = sentence, {label: brief(value) for label, value in lines.items()}
+
+
+def check(exercise: str) -> Callable[[Check], Check]:
+    """Mark a function as a check of an exercise. Checks run in the order in which they stand."""
+
+    def mark(function: Check) -> Check:
+        function.exercise = exercise  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+def brief(value: Any, limit: int = 300) -> str:
+    """A value as short text: tensors as rounded lists with their shape."""
+    if isinstance(value, Tensor):
+        shape = tuple(value.shape)
+        numbers = value.tolist() if not value.is_floating_point() else _rounded(value.tolist())
+        text = f"{numbers}" if value.dim() == 0 else f"{numbers}  shape {shape}"
+    else:
+        text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= limit else text[: limit - 4] + " ..."
+
+
+def _rounded(value: Any) -> Any:
+    return [_rounded(v) for v in value] if isinstance(value, list) else float(f"{value:.5g}")
+
+
+def normal(draw: random.Random, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
+    """A tensor of normally distributed numbers from draw."""
+    generator = torch.Generator().manual_seed(draw.getrandbits(60))
+    return torch.randn(*shape, generator=generator).to(dtype)
+
+
+def equal(got: Any, want: Any, sentence: str, **lines: Any) -> None:
+    """Raise Mistake unless got equals want exactly (lists and tuples are the same thing here)."""
+    not_missing(got, **lines)
+    if _plain(got) != _plain(want):
+        raise Mistake(sentence, **lines, yours=got, expected=want)
+
+
+def close(got: Any, want: Tensor, sentence: str, tolerance: float = 1e-5, **lines: Any) -> None:
+    """Raise Mistake unless got is a tensor of want's shape, without NaN, and within tolerance of it."""
+    not_missing(got, **lines)
+    if not isinstance(got, Tensor):
+        raise Mistake(f"the result is a {type(got).__name__}, it should be a tensor", **lines, yours=got, expected=want)
+    if got.shape != want.shape:
+        raise Mistake(f"the shape is {tuple(got.shape)}, it should be {tuple(want.shape)}", **lines)
+    if torch.isnan(got).any() and not torch.isnan(want).any():
+        raise Mistake("the result holds NaN (not a number). " + sentence, **lines, yours=got, expected=want)
+    if not torch.allclose(got.double(), want.double(), rtol=tolerance, atol=tolerance):
+        raise Mistake(sentence, **lines, yours=got, expected=want)
+
+
+def not_missing(got: Any, **lines: Any) -> None:
+    """Raise Mistake for None: the usual sign of a missing return."""
+    if got is None:
+        raise Mistake("nothing came back: does every path end with a return?", **lines)
+
+
+def refuses(attempt: Callable[[], Any], sentence: str, **lines: Any) -> None:
+    """Raise Mistake unless the attempt raises ValueError."""
+    try:
+        got = attempt()
+    except ValueError:
+        return
+    raise Mistake(sentence, **lines, yours=got, expected="a ValueError")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    return value.tolist() if isinstance(value, Tensor) else value
