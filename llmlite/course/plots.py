@@ -1,0 +1,108 @@
+"""Figures that take more than a few lines. Each function returns a figure for `show_figure` or `explore`."""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import matplotlib.pyplot as plt
+import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from torch import Tensor
+
+from .show import COLOURS
+
+if TYPE_CHECKING:
+    from ..tokenizer import Tokenizer
+
+
+def repeats(samples: Mapping[str, Sequence[float]], title: str, ylabel: str) -> Figure:
+    """A bar at the median of each set of repeated measurements, with every repeat as a dot."""
+    figure, axes = plt.subplots()
+    for n, values in enumerate(samples.values()):
+        middle = statistics.median(values)
+        axes.bar(n, middle, width=0.5, color=COLOURS[n], alpha=0.6)
+        axes.plot([n] * len(values), values, "o", color="black", markersize=4)
+        axes.annotate(f"{middle:.3g}", (n, middle), textcoords="offset points", xytext=(26, 2), ha="center")
+    axes.set_xticks(range(len(samples)), list(samples))
+    axes.set(title=title, ylabel=ylabel)
+    axes.grid(axis="x", visible=False)
+    return figure
+
+
+def bars(values: Mapping[str, float], title: str, xlabel: str, fmt: str = "%.3g") -> Figure:
+    """Horizontal bars with their values written behind them."""
+    figure, axes = plt.subplots()
+    drawn = axes.barh(list(values), list(values.values()), color=COLOURS[0], height=0.6)
+    axes.bar_label(drawn, fmt=fmt, padding=3)
+    axes.invert_yaxis()
+    axes.margins(x=0.12)
+    axes.set(title=title, xlabel=xlabel)
+    axes.grid(axis="y", visible=False)
+    return figure
+
+
+def curve(x: Sequence[float], y: Sequence[float], title: str, xlabel: str, ylabel: str) -> Figure:
+    """One line through measured points, from zero."""
+    figure, axes = plt.subplots()
+    axes.plot(x, y, "o-", markersize=3)
+    axes.set(title=title, xlabel=xlabel, ylabel=ylabel)
+    axes.set_ylim(bottom=0)
+    return figure
+
+
+def single_tokens(words: str, tokenizer: "Tokenizer") -> dict[str, int]:
+    """The comma-separated words, each with its id. Raises ValueError for a word that is not one token, and for under three."""
+    found = {}
+    for word in dict.fromkeys(w.strip() for w in words.split(",") if w.strip()):
+        ids = tokenizer.encode(" " + word)
+        if len(ids) != 1:
+            raise ValueError(f"{word!r} is {len(ids)} tokens; choose words that are one")
+        found[word] = ids[0]
+    if len(found) < 3:
+        raise ValueError("name at least three words, with commas between them")
+    return found
+
+
+def word_map(words: str, table: Tensor, tokenizer: "Tokenizer") -> Figure:
+    """Words as points: the two directions in which their vectors differ most (principal components)."""
+    found = single_tokens(words, tokenizer)
+    vectors = table[torch.tensor(list(found.values()))].float()
+    centred = vectors - vectors.mean(0)
+    _, strength, directions = torch.linalg.svd(centred, full_matrices=False)
+    signs = torch.sign(directions[:2, directions[:2].abs().argmax(1)].diagonal())  # svd leaves the sign open
+    points = centred @ (directions[:2] * signs[:, None]).T  # (words, 2)
+    kept = float((strength[:2] ** 2).sum() / (strength**2).sum())
+    figure, axes = plt.subplots(figsize=(6.4, 4.4))
+    axes.scatter(points[:, 0], points[:, 1], color=COLOURS[0], s=18)
+    for word, (x, y) in zip(found, points.tolist()):
+        axes.annotate(word, (x, y), textcoords="offset points", xytext=(4, 3))
+    axes.margins(0.12)
+    axes.set(title=f"Words in the two main directions ({kept:.0%} of the variance)")
+    axes.set(xlabel="first direction (no unit)", ylabel="second direction (no unit)")
+    return figure
+
+
+def one_hot_picture(token_id: int, table: Tensor) -> Figure:
+    """A one-hot row times a small table, drawn as three grids of numbers: only one row of the table comes through."""
+    one_hot = torch.zeros(1, len(table))
+    one_hot[0, token_id] = 1
+    figure, axes = plt.subplots(1, 3, figsize=(6.4, 2.4), width_ratios=[len(table), table.shape[1], table.shape[1]])
+    titles = (f"one-hot of id {token_id}", "× table", "= row of the table")
+    for ax, grid, title in zip(axes, (one_hot, table, one_hot @ table), titles):
+        _numbers(ax, grid)
+        ax.set_title(title)
+    axes[1].add_patch(Rectangle((-0.5, token_id - 0.5), table.shape[1], 1, fill=False, edgecolor=COLOURS[3], linewidth=2))
+    axes[1].set_ylabel("token id")
+    axes[1].set_yticks(range(len(table)))
+    return figure
+
+
+def _numbers(ax: Axes, grid: Tensor) -> None:
+    ax.imshow(grid, cmap="Blues", vmin=-1, vmax=2)
+    ax.grid(visible=False)
+    ax.set_xticks([])
+    ax.set_yticks([])
+    for (y, x), value in [((y, x), grid[y, x]) for y in range(grid.shape[0]) for x in range(grid.shape[1])]:
+        ax.text(x, y, f"{value:g}", ha="center", va="center")
