@@ -1,0 +1,84 @@
+"""Every notebook runs solved as it runs unsolved, twice in one kernel, on one thread, and in little memory."""
+
+import copy
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from nbclient import NotebookClient
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell
+
+from tests import notebooks
+from tests.notebooks import PATHS
+
+NOT_COMPARED = {"image/png", "application/vnd.jupyter.widget-view+json"}
+PEAK = "import resource; print('peak', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)"
+
+each = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+
+
+@pytest.fixture(autouse=True)
+def empty_workbook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("LLMLITE_WORKBOOK", str(tmp_path / "workbook"))
+    return tmp_path / "workbook"
+
+
+@each
+def test_solved(path: Path, empty_workbook: Path) -> None:
+    committed, word = notebooks.read(path), notebooks.chapter_of(path).word
+    solved = copy.deepcopy(committed)
+    for cell in filter(notebooks.is_exercise, solved.cells):
+        cell.source = notebooks.solve(word, notebooks.exercise_name(cell))
+    solved.cells.append(new_code_cell(PEAK))
+    _run(solved, path)
+    for before, after in zip(committed.cells, solved.cells):
+        if notebooks.is_exercise(before):
+            name = notebooks.exercise_name(before)
+            assert after.outputs[0].data["text/plain"].startswith(f"✓ {name}: right"), after.outputs
+            assert f"# === {name} (" in (empty_workbook / f"{word}.py").read_text(encoding="utf-8")
+        elif before.cell_type == "code" and notebooks.IGNORED not in before.metadata.get("tags", []):
+            assert _compared(after.outputs) == _compared(before.outputs), before.id
+    peak = int(solved.cells[-1].outputs[0].text.split()[1])
+    assert peak < 2000, f"{peak} MB"
+
+
+@each
+def test_twice_in_one_kernel_on_one_thread(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    notebook = notebooks.read(path)
+    first = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    second = copy.deepcopy(first)
+    for cell in second:
+        cell.id += "-again"
+    committed = {cell.id: _compared(cell.outputs) for cell in copy.deepcopy(first)}
+    notebook.cells = first + second
+    _run(notebook, path)
+    for cell in second:
+        if notebooks.IGNORED not in cell.metadata.get("tags", []) and "hint(" not in cell.source:
+            assert _compared(cell.outputs) == committed[cell.id.removesuffix("-again")], cell.id
+
+
+def _run(notebook: NotebookNode, path: Path) -> None:
+    folder = {"metadata": {"path": str(path.parent)}}
+    NotebookClient(notebook, timeout=120, coalesce_streams=True, record_timing=False, resources=folder).execute()
+
+
+def _compared(outputs: list[NotebookNode]) -> list[Any]:
+    """What nbval compares of a cell's outputs."""
+    found: list[Any] = []
+    for output in outputs:
+        if output.output_type == "stream":
+            found.append((output.name, output.text))
+        else:
+            found.append({k: v for k, v in output.get("data", {}).items() if k not in NOT_COMPARED})
+    return found
+
+
+def test_the_comparison_notices_a_difference() -> None:
+    committed = notebooks.read(next(p for p in PATHS if "tokenizer" in p.stem))
+    cell = next(c for c in committed.cells if c.id == "use-merge_pair")
+    changed = copy.deepcopy(cell.outputs)
+    changed[0].text = re.sub("256", "255", changed[0].text)
+    assert _compared(changed) != _compared(cell.outputs)
