@@ -13,12 +13,12 @@ import torch
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from ipywidgets.widgets.widget import _instances as instances
+from notebook_files import ROOT
 
 from llmlite.course import engine, exercise, hint, lesson, progress, solution, workbook
 from llmlite.course.chapters import CHAPTERS, exercises
 from llmlite.course.exercise import next_hint
 from llmlite.course.progress import yours
-from tests.notebooks import ROOT
 
 
 @pytest.fixture(autouse=True)

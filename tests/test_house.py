@@ -6,13 +6,13 @@ import re
 import tomllib
 from pathlib import Path
 
+import notebook_files as notebooks
 import pytest
 import yaml
+from notebook_files import PATHS, ROOT
 
 from llmlite.course import engine
 from llmlite.course.chapters import CHAPTERS, exercises
-from tests import notebooks
-from tests.notebooks import PATHS, ROOT
 
 ENGINE = sorted((ROOT / "llmlite").glob("*.py"))
 SOURCES = sorted(p for p in ROOT.rglob("*.py") if not {".venv", "build", "workbook"} & set(p.relative_to(ROOT).parts))

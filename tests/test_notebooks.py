@@ -3,11 +3,11 @@
 import json
 from pathlib import Path
 
+import notebook_files as notebooks
 import pytest
+from notebook_files import PATHS, ROOT
 
 from llmlite.course.chapters import exercises
-from tests import notebooks
-from tests.notebooks import PATHS, ROOT
 
 TAGS = {"nbval-ignore-output", "raises-exception"}
 

@@ -5,13 +5,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+import notebook_files as notebooks
 import pytest
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
-
-from tests import notebooks
-from tests.notebooks import PATHS
+from notebook_files import PATHS
 
 NOT_COMPARED = {"image/png", "application/vnd.jupyter.widget-view+json"}
 PEAK = "import resource; print('peak', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)"
