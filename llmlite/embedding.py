@@ -18,7 +18,7 @@ def embed(ids: Tensor, table: Tensor) -> Tensor:
         raise ValueError(f"token ids must be integers, not {ids.dtype}")
     if ids.numel() and (int(ids.min()) < 0 or int(ids.max()) >= len(table)):
         raise ValueError(f"token ids span {int(ids.min())} to {int(ids.max())}, the table has rows 0 to {len(table) - 1}")
-    return table[ids]
+    return table[ids.long()]  # torch would read uint8 ids as a mask
 
 
 def softmax(scores: Tensor, dim: int = -1) -> Tensor:
@@ -35,14 +35,17 @@ def softmax(scores: Tensor, dim: int = -1) -> Tensor:
 
 
 def unembed(hidden: Tensor, table: Tensor) -> Tensor:
-    """Score every token of the table for each vector: (..., hidden_size) to logits (..., vocab_size), by dot products."""
+    """Score every token of the table for each vector, by dot products.
+
+    hidden is (..., hidden_size), the result (..., vocab_size).
+    """
     return hidden @ table.mT
 
 
 def nearest(query: Tensor, table: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Find the k rows of table that point most nearly in the direction of query, best first.
+    """Find the k rows of table that point most nearly in the direction of query.
 
-    query is (hidden_size). Returns their cosine similarities (k) and row numbers (k). A zero row has similarity 0.
+    query is (hidden_size). Returns their cosine similarities (k) and row numbers (k), best first. A zero row has similarity 0.
     Raises ValueError for a k outside 1 to the number of rows.
     """
     if not 1 <= k <= len(table):

@@ -1,7 +1,7 @@
 """Byte-level byte-pair encoding: text to token ids, and token ids back to text.
 
 Text is cut into pre-tokens by a pattern, each pre-token becomes its UTF-8 bytes, and pairs of neighbours are merged in
-the order in which they were learned. Every byte has a token of its own, so no text is ever unknown.
+the order in which they were learned. A vocabulary that has all 256 bytes can spell any text.
 
 Sources: Sennrich et al. 2016 (arXiv:1508.07909) for the merges; Radford et al. 2019 (GPT-2) for doing it on bytes; the
 pre-tokenizer patterns are those that the model files name.
@@ -48,7 +48,7 @@ def count_pairs(words: Mapping[tuple[int, ...], int]) -> Counter[Pair]:
 
 
 def merge_pair(ids: Sequence[int], pair: Pair, new_id: int) -> list[int]:
-    """Replace each occurrence of pair in ids by new_id, from left to right and without overlap."""
+    """Replace each pair in ids by new_id, from left to right, without overlap."""
     merged: list[int] = []
     i = 0
     while i < len(ids):
@@ -62,10 +62,10 @@ def merge_pair(ids: Sequence[int], pair: Pair, new_id: int) -> list[int]:
 
 
 def train(pieces: Iterable[bytes], num_merges: int) -> list[Pair]:
-    """Learn up to num_merges merges from pieces of text: always the most frequent pair, the first seen among equals.
+    """Learn merges from pieces of text: in each round the most frequent pair.
 
-    Ids 0 to 255 are the bytes; the n-th merge (from 0) makes id 256 + n. Stops early when no pair occurs twice.
-    Raises ValueError for a negative num_merges.
+    Among equally frequent pairs the first seen wins. Ids 0 to 255 are the bytes; the n-th merge (from 0) makes id 256 + n.
+    Ends after num_merges rounds, or earlier when no pair occurs twice. Raises ValueError for a negative num_merges.
     """
     if num_merges < 0:
         raise ValueError(f"num_merges is {num_merges}, it must be 0 or more")
@@ -82,10 +82,10 @@ def train(pieces: Iterable[bytes], num_merges: int) -> list[Pair]:
 
 
 def encode_piece(ids: Sequence[int], merges: Mapping[Pair, Merge]) -> list[int]:
-    """Merge neighbours in ids until no pair of them is in merges: always the lowest rank, the leftmost among equals.
+    """Merge neighbours in ids, lowest rank first, until no pair is in merges.
 
-    `merges` maps a pair to (rank, id of the merged token). Takes O(n log n) steps for n ids: the candidate pairs wait in a
-    heap, and the ids form a linked list, so that a merge touches only its two neighbours.
+    Among equal ranks the leftmost goes first. `merges` maps a pair to (rank, id of the merged token). Takes O(n log n) steps
+    for n ids: the candidate pairs wait in a heap, and the ids form a linked list, so that a merge touches only its neighbours.
     """
     symbols, end = list(ids), len(ids)
     left, right = list(range(-1, end - 1)), list(range(1, end + 1))
@@ -138,7 +138,7 @@ def _compiled(pattern: str) -> "regex.Pattern[str]":
 
 
 class StreamDecoder:
-    """Turn token ids into text as they arrive, holding back bytes of a character that is not complete yet.
+    """Turn ids into text as they arrive; an incomplete character is held back.
 
     The pieces joined equal the decoding of all ids at once; bytes that are not UTF-8 become U+FFFD.
     """
@@ -213,7 +213,8 @@ class Tokenizer:
         ids = {token: i for i, token in enumerate(tokens)}
         ranked: dict[Pair, Merge] = {}
         for rank, merge in enumerate(merges):
-            a, b = merge.split(" ") if isinstance(merge, str) and merge.count(" ") == 1 else (*merge, "", "")[:2]
+            pair = merge.split(" ") if isinstance(merge, str) else merge
+            a, b = pair if len(pair) == 2 else ("", "")
             if a not in ids or b not in ids or a + b not in ids:
                 raise ValueError(f"merge {rank} ({merge!r}) names a token that is not in the vocabulary")
             ranked.setdefault((ids[a], ids[b]), (rank, ids[a + b]))
@@ -283,12 +284,11 @@ class Tokenizer:
         """Turn text into ids. Control tokens written in the text are ordinary text unless parse_special is set.
 
         `remove` is a mark to take out of the ordinary text after control tokens have been read (see `chat.ChatTemplate`).
-        Raises ValueError for a lone surrogate, which no UTF-8 text can hold.
+        Raises ValueError for a lone surrogate, which no UTF-8 text can hold, and for a byte that the vocabulary lacks (as
+        SmolLM2's lacks six control characters): it is never dropped in silence.
         """
         if not isinstance(text, str):
             raise TypeError(f"text must be a str, not {type(text).__name__}")
-        if self.normalization:
-            text = unicodedata.normalize(self.normalization, text)
         whole = self.added | self.control if parse_special else self.added
         ids: list[int] = []
         for part in split(text, _any_of(tuple(whole))) if whole else [text]:
@@ -296,6 +296,8 @@ class Tokenizer:
         return ids
 
     def _encode_text(self, text: str) -> list[int]:
+        if self.normalization:
+            text = unicodedata.normalize(self.normalization, text)
         ids: list[int] = []
         for piece in pre_tokenize(text, self.patterns):
             data = _utf8(piece)

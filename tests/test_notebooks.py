@@ -46,6 +46,7 @@ def test_size(path: Path) -> None:
     for cell in cells:
         lines = [line for line in cell.source.splitlines() if line.strip()]
         assert cell.cell_type != "code" or len(lines) <= 15, f"{cell.id} has {len(lines)} lines"
+        assert cell.cell_type != "code" or max(map(len, lines)) <= 92, f"{cell.id} is too wide for a screen"
 
 
 @each
