@@ -41,7 +41,8 @@ def grouped_query_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None
     """Attention in which query head h reads key/value head h // (heads / kv_heads).
 
     q is (batch, heads, queries, head_dim); k and v are (batch, kv_heads, keys, head_dim). The query heads of one group are
-    stacked as if they were more queries of their shared head, so keys and values are never copied.
+    stacked as if they were more queries of their shared head, so keys and values are never copied; mask broadcasts to
+    (batch, 1, queries, keys), the same for every head.
     Raises ValueError where heads is not a multiple of kv_heads.
     """
     batch, heads, queries, head_dim = q.shape
@@ -51,5 +52,6 @@ def grouped_query_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None
     group = heads // kv_heads
     stacked = q.reshape(batch, kv_heads, group * queries, head_dim)
     if mask is not None:
+        mask = mask.expand(*mask.shape[:-2], queries, -1)
         mask = mask.repeat(*[1] * (mask.dim() - 2), group, 1)  # (..., group * queries, keys)
     return attention(stacked, k, v, mask).reshape(batch, heads, queries, head_dim)

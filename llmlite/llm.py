@@ -90,7 +90,7 @@ class LLM:
         """The token ids of a prompt, with exactly one beginning token where the model wants one."""
         if isinstance(prompt, str):
             ids = self.tokenizer.encode(prompt)
-        elif prompt and isinstance(prompt[0], int):
+        elif isinstance(prompt, Sequence) and (not prompt or isinstance(prompt[0], (int, float))):
             return self._checked(prompt)
         elif self.template is None:
             raise ValueError(f"{self.name or 'this model'} has no chat template; give it a text instead of messages")
@@ -130,6 +130,7 @@ class LLM:
                 done.finish_reason = "stop"
                 return
         yield from _record(done, stops.push(decoder.finish()))
+        done.finish_reason = "stop" if stops.found else done.finish_reason
         yield from _record(done, stops.finish())
 
     def generate(self, prompt: Prompt, **options: Any) -> Completion:
@@ -141,7 +142,7 @@ class LLM:
 
     def chat(self, messages: str | Sequence[Message], **options: Any) -> Completion:
         """Answer a conversation; a plain text is a conversation of one message from the user."""
-        conversation = [{"role": "user", "content": messages}] if isinstance(messages, str) else list(messages)
+        conversation = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
         return self.generate(conversation, **options)
 
     def perplexity(self, text: str, window: int = 512) -> float:

@@ -21,6 +21,12 @@ class RopeScaling:
     high_freq_factor: float = 4.0
     original_max_position_embeddings: int = 8192
 
+    def __post_init__(self) -> None:
+        if not 0 < self.factor < math.inf:
+            raise ValueError(f"the RoPE scaling factor is {self.factor}, it must be a positive number")
+        if self.kind == "llama3" and not -math.inf < self.low_freq_factor < self.high_freq_factor < math.inf:
+            raise ValueError(f"low_freq_factor {self.low_freq_factor} must be below high_freq_factor {self.high_freq_factor}")
+
 
 def rope_frequencies(head_dim: int, theta: float, scaling: RopeScaling | None = None) -> Tensor:
     """Radians per position for each of the head_dim / 2 pairs: theta ** (-2 i / head_dim), from fast to slow, float32.

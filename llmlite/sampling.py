@@ -8,6 +8,7 @@ Sources: Keskar et al. 2019 (arXiv:1909.05858) for the penalty; Fan et al. 2018 
 """
 
 import math
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -49,23 +50,25 @@ class SamplingParams:
     stop: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "stop", (self.stop,) if isinstance(self.stop, str) else tuple(self.stop))
-        _require("temperature", self.temperature, float, 0 <= _real(self.temperature) < math.inf, "0 or more, and finite")
+        finite = sys.float_info.max
+        _require("temperature", self.temperature, float, 0 <= _real(self.temperature) <= finite, "0 or more, and finite")
         _require("top_k", self.top_k, int, _real(self.top_k) >= 0, "0 (off) or more")
         _require("top_p", self.top_p, float, 0 < _real(self.top_p) <= 1, "above 0 and at most 1")
         _require("min_p", self.min_p, float, 0 <= _real(self.min_p) <= 1, "from 0 to 1")
         penalty = self.repetition_penalty
-        _require("repetition_penalty", penalty, float, 0 < _real(penalty) < math.inf, "above 0, and finite")
+        _require("repetition_penalty", penalty, float, 0 < _real(penalty) <= finite, "above 0, and finite")
         if self.seed is not None:
             _require("seed", self.seed, int, 0 <= _real(self.seed) < 2**63, "from 0 to 2**63 - 1")
         if self.max_tokens is not None:
             _require("max_tokens", self.max_tokens, int, _real(self.max_tokens) >= 1, "1 or more")
-        if len(self.stop) > 16 or not all(isinstance(s, str) and s for s in self.stop):
+        stop = (self.stop,) if isinstance(self.stop, str) else self.stop
+        if not isinstance(stop, (list, tuple)) or len(stop) > 16 or not all(isinstance(s, str) and s for s in stop):
             raise ValueError("stop must be at most 16 strings, none of them empty")
+        object.__setattr__(self, "stop", tuple(stop))
 
 
 def _real(value: object) -> float:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
 
 
 def _require(name: str, value: object, kind: type, holds: bool, rule: str) -> None:
@@ -85,9 +88,10 @@ def apply_repetition_penalty(logits: Tensor, seen: Iterable[int], penalty: float
 def apply_temperature(logits: Tensor, temperature: float) -> Tensor:
     """Divide logits by the temperature (above 0): below 1 sharpens, above 1 flattens.
 
-    The maximum is subtracted first, which leaves the probabilities alone and keeps a tiny temperature from overflowing.
+    The maximum is subtracted first, which leaves the probabilities alone and keeps a tiny temperature from overflowing;
+    temperatures that float32 cannot hold are brought into its range.
     """
-    return (logits - logits.max()) / temperature
+    return (logits - logits.max()) / min(max(temperature, 1e-30), 1e30)
 
 
 def filter_top_k(logits: Tensor, k: int) -> Tensor:
@@ -106,7 +110,7 @@ def filter_top_p(logits: Tensor, p: float) -> Tensor:
         return logits
     probabilities, order = softmax(logits).sort(descending=True, stable=True)
     before = probabilities.cumsum(0) - probabilities  # what the more likely tokens already hold
-    return logits.index_fill(0, order[before >= p], -torch.inf)
+    return logits.index_fill(0, order[1:][before[1:] >= p], -torch.inf)
 
 
 def filter_min_p(logits: Tensor, p: float) -> Tensor:
@@ -122,10 +126,10 @@ def sample(logits: Tensor, params: SamplingParams, generator: torch.Generator | 
 
     Raises ValueError for logits that hold NaN or +inf, or nothing but -inf.
     """
-    if not torch.isfinite(peak := logits.max()):  # NaN and +inf come through max; -inf only where all are
-        raise ValueError(f"cannot choose a token: the largest logit is {peak.item()}")
     if params.repetition_penalty != 1:
         logits = apply_repetition_penalty(logits, seen, params.repetition_penalty)
+    if not torch.isfinite(peak := logits.max()):  # NaN and +inf come through max; -inf only where all are
+        raise ValueError(f"cannot choose a token: the largest logit is {peak.item()}")
     if params.temperature == 0:
         return int(logits.argmax())  # the lowest id among equals
     logits = apply_temperature(logits.float(), params.temperature)
@@ -138,7 +142,10 @@ def prefill(model: Model, ids: Sequence[int], cache: Cache | None = None, device
     """Pass ids through the model and return the logits (vocab_size) that follow the last one.
 
     With a cache the ids continue it, in chunks of PREFILL_CHUNK; without one they are the whole text, in one pass.
+    Raises ValueError where there are no ids.
     """
+    if not ids:
+        raise ValueError("the prompt is empty: there is nothing to continue")
     step = len(ids) if cache is None else PREFILL_CHUNK
     for start in range(0, len(ids), step):
         logits = model(torch.tensor([ids[start : start + step]], device=device), cache, last_only=True)
@@ -158,7 +165,7 @@ def generate(
 
     With an empty cache each step passes one token through the model; without a cache each step passes the whole text again.
     `vocab_size` keeps ids that no text belongs to (padding of the table) from being chosen. Stopping at an end token is up to
-    the caller. Raises ValueError for an empty prompt and for one that leaves no room for a token.
+    the caller. Raises ValueError, at once, for an empty prompt and for one that leaves no room for a token.
     """
     limit = model.config.max_position_embeddings
     if not prompt:
@@ -167,9 +174,20 @@ def generate(
         raise ValueError(f"the prompt has {len(prompt)} tokens; with a context of {limit} at most {limit - 1} leave room")
     room = limit - len(prompt)
     count = room if params.max_tokens is None else min(params.max_tokens, room)
+    return _continue(model, list(prompt), params, count, cache, vocab_size, device)
+
+
+def _continue(
+    model: Model,
+    ids: list[int],
+    params: SamplingParams,
+    count: int,
+    cache: Cache | None,
+    vocab_size: int | None,
+    device: torch.device | str,
+) -> Iterator[int]:
     generator = torch.Generator(device)
     generator.manual_seed(params.seed) if params.seed is not None else generator.seed()
-    ids = list(prompt)
     fresh = ids
     for _ in range(count):
         logits = prefill(model, fresh, cache, device)
@@ -199,7 +217,10 @@ def perplexity(model: Model, ids: Sequence[int], window: int = 512, device: torc
 
 
 class StopStrings:
-    """Ends a stream of text at the first of some strings, holding back what might be the beginning of one."""
+    """Ends a stream of text at the string that is complete first, holding back what might be the beginning of one.
+
+    Where the pieces of text are cut makes no difference.
+    """
 
     def __init__(self, stop: Sequence[str]) -> None:
         self.stop, self.held, self.found = tuple(stop), "", False
@@ -207,10 +228,10 @@ class StopStrings:
     def push(self, text: str) -> str:
         """Take more text; return what is certain not to be part of a stop string. `found` tells that one has come."""
         self.held += text
-        places = [at for s in self.stop if (at := self.held.find(s)) >= 0]
+        places = [(at + len(s), at) for s in self.stop if (at := self.held.find(s)) >= 0]
         if places:
             self.found = True
-            return self._release(min(places))
+            return self._release(min(places)[1])
         keep = max((n for s in self.stop for n in range(1, len(s)) if self.held.endswith(s[:n])), default=0)
         return self._release(len(self.held) - keep)
 

@@ -5,7 +5,8 @@ Sources: Zhang and Sennrich 2019 (arXiv:1910.07467) for RMSNorm; Shazeer 2020 (a
 2023 (arXiv:2302.13971) for the Llama block.
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, fields
 from typing import Protocol
 
 import torch
@@ -38,9 +39,12 @@ class Config:
     rope_scaling: RopeScaling | None = None
 
     def __post_init__(self) -> None:
-        for name in list(self.__annotations__)[:8]:
+        for name in [field.name for field in fields(self)][:8]:
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, it must be at least 1")
+        for name in ("rope_theta", "rms_norm_eps"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise ValueError(f"{name} is {getattr(self, name)}, it must be a positive number")
         if self.num_attention_heads % self.num_key_value_heads:
             raise ValueError(
                 f"num_attention_heads ({self.num_attention_heads}) must be a multiple of "

@@ -76,12 +76,27 @@ def word_map(words: str, table: Tensor, tokenizer: "Tokenizer") -> Figure:
     kept = float((strength[:2] ** 2).sum() / (strength**2).sum())
     figure, axes = plt.subplots(figsize=(6.4, 4.4))
     axes.scatter(points[:, 0], points[:, 1], color=COLOURS[0], s=18)
-    for word, (x, y) in zip(found, points.tolist()):
-        axes.annotate(word, (x, y), textcoords="offset points", xytext=(4, 3))
     axes.margins(0.12)
+    for word, (x, y), height in zip(found, points.tolist(), _label_heights(points)):
+        axes.annotate(word, (x, y), xytext=(x + 0.02 * float(points[:, 0].max() - points[:, 0].min()), height), va="center")
     axes.set(title=f"Words in the two main directions ({kept:.0%} of the variance)")
     axes.set(xlabel="first direction (no unit)", ylabel="second direction (no unit)")
     return figure
+
+
+def _label_heights(points: Tensor, gap: float = 0.06) -> list[float]:
+    """A height for each point's label, pushed up where it would cover the label of a point close by."""
+    width, height = (points.max(0).values - points.min(0).values).tolist()
+    heights = [float("nan")] * len(points)
+    placed: list[tuple[float, float]] = []
+    for i in points[:, 1].argsort().tolist():
+        x, y = points[i].tolist()
+        for other_x, other_y in placed:  # from low to high
+            if abs(x - other_x) < 0.15 * width and y - other_y < gap * height:
+                y = other_y + gap * height
+        heights[i] = y
+        placed = sorted([*placed, (x, y)], key=lambda place: place[1])
+    return heights
 
 
 def one_hot_picture(token_id: int, table: Tensor) -> Figure:
