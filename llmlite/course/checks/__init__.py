@@ -79,12 +79,26 @@ def not_missing(got: Any, **lines: Any) -> None:
         raise Mistake("nothing came back: does every path end with a return?", **lines)
 
 
+def works(attempt: Callable[[], Any], sentence: str, **lines: Any) -> Any:
+    """What the attempt returns. Raises Mistake with the sentence where it stops with an error."""
+    try:
+        return attempt()
+    except (Mistake, NotImplementedError):
+        raise
+    except Exception as error:  # the answer's own, whatever it is
+        raise Mistake(f"{sentence}; here it stops with {type(error).__name__}: {error}", **lines) from None
+
+
 def refuses(attempt: Callable[[], Any], sentence: str, **lines: Any) -> None:
     """Raise Mistake unless the attempt raises ValueError."""
     try:
         got = attempt()
     except ValueError:
         return
+    except NotImplementedError:
+        raise
+    except Exception as error:  # another kind than the one asked for
+        raise Mistake(f"{sentence}; here it stops with {type(error).__name__}", **lines) from None
     raise Mistake(sentence, **lines, yours=got, expected="a ValueError")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 
-from . import Mistake, check, close, equal, normal, not_missing, refuses
+from . import Mistake, check, close, equal, normal, not_missing, refuses, works
 
 EXERCISES = {
     "embed": (
@@ -37,20 +37,21 @@ EXERCISES = {
 
 @check("embed")
 def rows(answer: Any, draw: random.Random) -> None:
-    table = normal(draw, 7, 4)
+    table = normal(draw, 7, 7)
     ids = torch.tensor([draw.randrange(7) for _ in range(5)])
-    got = answer(ids, table)
-    one_hot = F.one_hot(ids, 7).float() @ table
-    close(got, one_hot, "a vector is not the row of its id", call=f"embed({ids.tolist()}, table of 7 rows)")
+    got, call = answer(ids, table), f"embed({ids.tolist()}, table (7, 7))"
+    if isinstance(got, torch.Tensor) and any(torch.equal(got, columns) for columns in (table[:, ids], table.T[ids])):
+        raise Mistake("these are columns of the table: the vector of an id is its row", call=call)
+    close(got, F.one_hot(ids, 7).float() @ table, "a vector is not the row of its id", call=call)
 
 
 @check("embed")
 def any_shape(answer: Any, draw: random.Random) -> None:
     table = normal(draw, 5, 3)
     for shape in ((2, 4), (), (3, 1, 2), (0,)):
-        ids = torch.randint(0, 5, shape)
-        want = F.embedding(ids, table)
-        close(answer(ids, table), want, "ids of any shape keep it, with the vector's size behind", call=f"ids of shape {shape}")
+        ids = torch.tensor([draw.randrange(5) for _ in range(math.prod(shape))], dtype=torch.int64).reshape(shape)
+        sentence, call = "ids of any shape keep it, with the vector's size behind", f"ids of shape {shape}"
+        close(works(partial(answer, ids, table), sentence, call=call), F.embedding(ids, table), sentence, call=call)
     got = answer(torch.tensor([1]), table.to(torch.bfloat16))
     not_missing(got)
     equal(got.dtype, torch.bfloat16, "the vectors keep the table's dtype", table="bfloat16")
@@ -64,11 +65,7 @@ def in_range(answer: Any, draw: random.Random) -> None:
         ([5], "an id past the last row must be refused with ValueError"),
         ([[1], [99]], "an id past the last row must be refused with ValueError"),
     ):
-        call = f"embed({ids}, table of 5 rows)"
-        try:
-            refuses(partial(answer, torch.tensor(ids), table), sentence, call=call)
-        except (IndexError, RuntimeError) as error:
-            raise Mistake(sentence + f"; here it stops with {type(error).__name__}", call=call) from None
+        refuses(partial(answer, torch.tensor(ids), table), sentence, call=f"embed({ids}, table of 5 rows)")
 
 
 @check("softmax")
@@ -89,11 +86,16 @@ def along_dim(answer: Any, draw: random.Random) -> None:
 @check("softmax")
 def large(answer: Any, draw: random.Random) -> None:
     scores = torch.tensor([[1000.0, 999.0]])
-    _is_softmax(answer, scores, -1, "exp(1000) overflows: subtract the largest score first", scores=scores)
-    scores = torch.tensor([[-1e4, -1e4]])
-    _is_softmax(answer, scores, -1, "exp(-10000) is 0, and 0 / 0 is NaN: subtract the largest score first", scores=scores)
-    scores = torch.tensor([[1000.0, 999.0], [0.0, -1.0]])
-    _is_softmax(answer, scores, -1, "each row has its own maximum; the whole tensor's makes other rows vanish", scores=scores)
+    got = answer(scores.clone())
+    if isinstance(got, torch.Tensor) and torch.isfinite(got).all() and got.shape == (1, 2) and got[0, 0] == got[0, 1]:
+        sentence = "large scores are cut off, and so are all the same: subtract the largest score instead"
+        raise Mistake(sentence, scores=scores, yours=got, expected=[[0.73106, 0.26894]])
+    for rows, sentence in (
+        ([[1000.0, 999.0]], "exp(1000) overflows: subtract the largest score first"),
+        ([[-1e4, -1e4]], "exp(-10000) is 0, and 0 / 0 is NaN: subtract the largest score first"),
+        ([[1000.0, 999.0], [0.0, -1.0]], "each row has its own maximum; the whole tensor's makes other rows vanish"),
+    ):  # the tolerance allows for float32, in which numbers near 10000 lie 0.001 apart
+        _is_softmax(answer, torch.tensor(rows), -1, sentence, tolerance=1e-3, scores=rows)
 
 
 @check("softmax")
@@ -111,23 +113,38 @@ def keeps(answer: Any, draw: random.Random) -> None:
     before = scores.clone()
     answer(scores)
     close(scores, before, "the scores that were handed in have changed: work on a copy")
-    half = torch.full((1, 4096), 1.0, dtype=torch.float16)
-    half[0, 0] = 12.0
-    got = answer(half)
-    not_missing(got)
-    equal(got.dtype, torch.float16, "the probabilities keep the dtype of the scores", scores="float16")
-    close(got.float(), half.float().softmax(-1), "in float16 the sum loses small terms: sum in float32", tolerance=2e-3)
+    for dtype in (torch.float16, torch.float64):
+        got = answer(normal(draw, 2, 3, dtype=dtype))
+        not_missing(got)
+        equal(got.dtype, dtype, "the probabilities keep the dtype of the scores", scores=dtype)
 
 
-def _is_softmax(answer: Any, scores: torch.Tensor, dim: int, sentence: str, /, **lines: Any) -> None:
-    got = answer(scores, dim) if dim != -1 else answer(scores)
-    close(got, torch.softmax(scores.double(), dim).float(), sentence, tolerance=1e-5, **lines)
+@check("softmax")
+def many_halves(answer: Any, draw: random.Random) -> None:
+    number = 70_000
+    got = answer(torch.zeros(number, dtype=torch.float16))
+    total = got.double().sum()
+    if not 0.97 < total < 1.03:
+        sentence = "float16 ends at 65504, so the sum of many exponentials overflows: sum in float32"
+        raise Mistake(sentence, scores=f"{number} zeros in float16", yours=f"they sum to {total:.4g}", expected="they sum to 1")
+
+
+def _is_softmax(answer: Any, scores: torch.Tensor, dim: int, sentence: str, /, tolerance: float = 1e-5, **lines: Any) -> None:
+    want, given = torch.softmax(scores.double(), dim).float(), scores.clone()  # an answer may overwrite what it is given
+    try:
+        got = answer(given, dim) if dim != -1 else answer(given)
+    except RuntimeError as error:
+        if "size of tensor" not in str(error):
+            raise
+        text = "the shapes do not fit: do the maximum and the sum keep their dimension (keepdim=True)?"
+        raise Mistake(text, **lines, shape=tuple(scores.shape), dim=dim, error=str(error)) from None
+    close(got, want, sentence, tolerance=tolerance, **lines)
 
 
 @check("unembed")
 def dot_products(answer: Any, draw: random.Random) -> None:
     hidden, table = normal(draw, 4), normal(draw, 6, 4)
-    got, want = answer(hidden, table), torch.einsum("h,vh->v", hidden, table)
+    got, want = _logits(answer, hidden, table), torch.einsum("h,vh->v", hidden, table)
     not_missing(got)
     if isinstance(got, torch.Tensor) and got.shape == want.shape and _parallel(got, hidden, table):
         raise Mistake("these are cosines; a logit is the plain dot product, lengths included", yours=got, expected=want)
@@ -140,14 +157,26 @@ def batches(answer: Any, draw: random.Random) -> None:
     for shape in ((3, 4), (2, 3, 4), (1, 1, 4), (4, 4)):
         hidden = normal(draw, *shape)
         want = torch.einsum("...h,vh->...v", hidden, table)
-        close(answer(hidden, table), want, "a logit is not its dot product", call=f"unembed(hidden {shape}, table (6, 4))")
+        got, call = _logits(answer, hidden, table), f"unembed(hidden {shape}, table (6, 4))"
+        close(got, want, "a logit is not its dot product", call=call)
     square, hidden = normal(draw, 4, 4), normal(draw, 2, 4)
-    want = torch.einsum("bh,vh->bv", hidden, square)
-    close(answer(hidden, square), want, "the tokens are the table's rows, not its columns", call="hidden (2, 4), table (4, 4)")
+    got, want = _logits(answer, hidden, square), torch.einsum("bh,vh->bv", hidden, square)
+    close(got, want, "the tokens are the table's rows, not its columns", call="hidden (2, 4), table (4, 4)")
+
+
+def _logits(answer: Any, hidden: torch.Tensor, table: torch.Tensor) -> Any:
+    try:
+        return answer(hidden, table)
+    except NotImplementedError:
+        raise
+    except RuntimeError as error:
+        sentence = "the shapes do not fit: hidden (..., hidden_size) stands before the table, and the table is turned over"
+        call = f"unembed(hidden {tuple(hidden.shape)}, table {tuple(table.shape)})"
+        raise Mistake(sentence, call=call, error=str(error)) from None
 
 
 def _parallel(got: torch.Tensor, hidden: torch.Tensor, table: torch.Tensor) -> bool:
-    return torch.allclose(got, torch.cosine_similarity(table, hidden[None], dim=1), atol=1e-5)
+    return torch.allclose(got.double(), torch.cosine_similarity(table, hidden[None], dim=1).double(), atol=1e-5)
 
 
 @check("nearest")
@@ -162,14 +191,25 @@ def by_direction(answer: Any, draw: random.Random) -> None:
     if rows.tolist()[:1] == [3]:
         raise Mistake("this is the row that points the other way: the largest similarity is nearest", **lines, yours=rows)
     equal(rows, [1, 0], "the rows are not those that point most nearly in the query's direction", **lines)
-    close(similarity, torch.tensor([1 / math.sqrt(1.01), 1 / math.sqrt(2)]), "these are not the cosines", **lines)
+    want = torch.tensor([1 / math.sqrt(1.01), 1 / math.sqrt(2)])
+    if (
+        isinstance(similarity, torch.Tensor)
+        and similarity.shape == want.shape
+        and torch.allclose(similarity.double(), 2 * want.double())
+    ):
+        sentence = "these are the cosines times the query's length: divide by that too"
+        raise Mistake(sentence, **lines, yours=similarity, expected=want)
+    close(similarity, want, "these are not the cosines", **lines)
 
 
 @check("nearest")
 def as_torch_has_it(answer: Any, draw: random.Random) -> None:
     table, query = normal(draw, 30, 5), normal(draw, 5)
     k = draw.randint(3, 30)
+    before = table.clone(), query.clone()
     similarity, rows = _pair(answer(query, table, k))
+    if not (torch.equal(table, before[0]) and torch.equal(query, before[1])):
+        raise Mistake("the table or the query that was handed in has changed: work on a copy")
     want = torch.cosine_similarity(table, query[None], dim=1)
     equal(len(rows), k, f"k is {k}: as many rows are expected")
     close(similarity, want.sort(descending=True).values[:k], "the similarities are not the k largest, best first")
@@ -184,11 +224,8 @@ def edges(answer: Any, draw: random.Random) -> None:
         raise Mistake("a row of zeros has no direction: its similarity is 0, not NaN", table=table, yours=similarity)
     equal(rows, [2, 0, 1], "a row of zeros has similarity 0", table=table, query="[1, 0]")
     for k in (0, -1, 4):
-        call = f"nearest(query, table of 3 rows, {k})"
-        try:
-            refuses(partial(answer, torch.ones(2), table, k), "k must be from 1 to the number of rows", call=call)
-        except RuntimeError:
-            raise Mistake("a k past the number of rows must be refused with ValueError", call=call) from None
+        sentence = "a k that is not from 1 to the number of rows must be refused with ValueError"
+        refuses(partial(answer, torch.ones(2), table, k), sentence, call=f"nearest(query, table of 3 rows, {k})")
 
 
 def _pair(got: Any) -> tuple[torch.Tensor, torch.Tensor]:

@@ -2,9 +2,10 @@
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
-from . import Mistake, brief, check, equal, not_missing
+from . import Mistake, brief, check, equal, not_missing, refuses, works
 
 EXERCISES = {
     "count_pairs": (
@@ -49,17 +50,17 @@ def overlapping(answer: Any, draw: random.Random) -> None:
 
 
 @check("count_pairs")
+def inside_words(answer: Any, draw: random.Random) -> None:
+    _counts(answer, {(1, 2): 1, (3, 4): 1}, {(1, 2): 1, (3, 4): 1}, "a pair never reaches from one word into the next")
+    _counts(answer, {(7,): 3, (): 1}, {}, "a word of one id has no pairs")
+
+
+@check("count_pairs")
 def weighted(answer: Any, draw: random.Random) -> None:
     times = draw.randint(2, 9)
     sentence = f"a word that occurs {times} times has each of its pairs {times} times"
     _counts(answer, {(1, 2): times}, {(1, 2): times}, sentence)
     _counts(answer, {(1, 2): times, (3, 1, 2): 1}, {(1, 2): times + 1, (3, 1): 1}, "add up the counts over all words")
-
-
-@check("count_pairs")
-def inside_words(answer: Any, draw: random.Random) -> None:
-    _counts(answer, {(1, 2): 1, (3, 4): 1}, {(1, 2): 1, (3, 4): 1}, "a pair never reaches from one word into the next")
-    _counts(answer, {(7,): 3, (): 1}, {}, "a word of one id has no pairs")
 
 
 @check("count_pairs")
@@ -87,6 +88,13 @@ def _counts(answer: Any, words: Mapping[Any, int], want: Mapping[Any, int], sent
 
 @check("merge_pair")
 def every_occurrence(answer: Any, draw: random.Random) -> None:
+    got = answer([1, 2, 3], (1, 2), 9)
+    for wrong, sentence in (
+        ([1, 2, 3], "nothing is replaced. Is a list compared with a tuple? [1, 2] == (1, 2) is False"),
+        ([9], "the last id must not get lost"),
+    ):
+        if got == wrong:
+            raise Mistake(sentence, call="merge_pair([1, 2, 3], (1, 2), 9)", yours=got, expected="[9, 3]")
     _merge(answer, [1, 2, 3], (1, 2), 9, [9, 3], "the pair becomes one new id")
     _merge(answer, [1, 2, 3, 1, 2], (1, 2), 9, [9, 3, 9], "every occurrence is replaced, the last one too")
     _merge(answer, [3, 2, 1], (1, 2), 9, [3, 2, 1], "(2, 1) is not the pair (1, 2): the order counts")
@@ -104,7 +112,9 @@ def no_overlap(answer: Any, draw: random.Random) -> None:
 def nothing_lost(answer: Any, draw: random.Random) -> None:
     _merge(answer, [1], (1, 2), 9, [1], "a single id stays")
     _merge(answer, [], (1, 2), 9, [], "an empty list stays empty")
-    _merge(answer, (1, 2, 1), (1, 2), 9, [9, 1], "the last id must not get lost")
+    _merge(answer, [1, 2, 1], (1, 2), 9, [9, 1], "the last id must not get lost")
+    sentence, call = "ids may be a tuple as well as a list", "merge_pair((1, 2, 1), (1, 2), 9)"
+    equal(_ids(works(lambda: answer((1, 2, 1), (1, 2), 9), sentence, call=call), call), [9, 1], sentence, call=call)
 
 
 @check("merge_pair")
@@ -119,15 +129,25 @@ def at_random(answer: Any, draw: random.Random) -> None:
 
 def _merge(answer: Any, ids: Sequence[int], pair: tuple[int, int], new: int, want: list[int], sentence: str) -> None:
     call = f"merge_pair({ids}, {pair}, {new})"
-    got = answer(ids, pair, new)
+    equal(_ids(answer(ids, pair, new), call), want, sentence, call=call)
+
+
+def _ids(got: Any, call: str) -> list[Any]:
     not_missing(got, call=call)
-    equal(list(got), want, sentence, call=call)
+    if not isinstance(got, (list, tuple)):
+        raise Mistake(f"the result is a {type(got).__name__}, it should be a list of ids", call=call)
+    return list(got)
 
 
 def _merged(ids: Sequence[int], pair: tuple[int, int], new: int) -> list[int]:
     """By text replacement: one character an id, replaced from left to right without overlap."""
     text = "".join(map(chr, ids)).replace("".join(map(chr, pair)), "\uffff")
     return [new if c == "\uffff" else ord(c) for c in text]
+
+
+@check("train")
+def new_ids(answer: Any, draw: random.Random) -> None:
+    _trained(answer, [b"abcabcabcab"], 2, "a merge is not the most frequent pair of its round")
 
 
 @check("train")
@@ -144,8 +164,14 @@ def asked_for(answer: Any, draw: random.Random) -> None:
 
 @check("train")
 def in_pieces(answer: Any, draw: random.Random) -> None:
-    _trained(answer, [b"ab", b"ab", b"cab"], 1, "equal pieces count as often as they occur")
+    _trained(answer, [b"ab", b"abc", b"xy", b"xy", b"xy"], 1, "equal pieces count as often as they occur")
     _trained(answer, [b"xa", b"bx", b"xa", b"bx", b"ab"], 9, "a pair never reaches from one piece into the next")
+
+
+@check("train")
+def ties(answer: Any, draw: random.Random) -> None:
+    for pieces in ([b"ab", b"cd", b"cd", b"ab"], [b"cd", b"ab", b"ab", b"cd"]):
+        _trained(answer, pieces, 2, "among equally frequent pairs, the one first seen wins")
 
 
 @check("train")
@@ -154,7 +180,7 @@ def stops(answer: Any, draw: random.Random) -> None:
         call = f"train([{text!r}], 5)"
         try:
             got = _list(answer([text], 5))
-        except (ValueError, IndexError) as error:
+        except (ValueError, IndexError, KeyError, TypeError) as error:
             sentence = "when no pairs are left, training ends; here it stops with an error"
             raise Mistake(f"{sentence} ({error})", call=call, expected="[]") from None
         equal(got, [], "no pair occurs twice here, so there is nothing to learn", call=call)
@@ -171,8 +197,16 @@ def as_counted(answer: Any, draw: random.Random) -> None:
     )
 
 
+@check("train")
+def negative(answer: Any, draw: random.Random) -> None:
+    refuses(lambda: answer([b"abab"], -1), "a negative num_merges must be refused with ValueError", call="train([b'abab'], -1)")
+
+
 def _list(merges: Any) -> list[Any]:
     not_missing(merges)
+    pairs = isinstance(merges, (list, tuple)) and all(isinstance(m, (list, tuple)) and len(m) == 2 for m in merges)
+    if not pairs:
+        raise Mistake(f"the result is a {type(merges).__name__}; a list of pairs of ids is expected", yours=merges)
     return [tuple(pair) for pair in merges]
 
 
@@ -205,6 +239,8 @@ def _explain(got: list[Any], n: int, best: Any, counts: Mapping[Any, int], sente
         sentence = "among equally frequent pairs, the one first seen wins"
     elif n and got[n] == got[n - 1]:
         sentence = "the same pair is learned again: is it merged in the words before the next round counts?"
+    elif n and max(got[n]) > 255 + n:
+        sentence = "the first merge makes id 256, the next 257, and so on"
     elif n and max(got[n]) < 256 <= max(best):
         sentence = "merged pairs must be counted in the next round as new ids, 256 and up: count anew after each merge"
     raise Mistake(sentence, **lines)
@@ -218,11 +254,14 @@ def by_rank(answer: Any, draw: random.Random) -> None:
 
 @check("encode_piece")
 def rank_is_not_id(answer: Any, draw: random.Random) -> None:
+    merges = {(B, C): (1, 301), (A, B): (0, 300)}
+    call = f"encode_piece({[A, B, C]}, {merges})"
+    sentence = "the rank decides, not the order in which merges holds the pairs"
+    equal(_ids(answer([A, B, C], merges), call), [300, C], sentence, call=call)
     merges = {(A, B): (1, 300), (B, C): (0, 400)}
-    got = answer([A, B, C], merges)
-    not_missing(got)
+    call = f"encode_piece({[A, B, C]}, {merges})"
     sentence = "the rank decides, not the id of the merged token: a vocabulary may number its tokens in any order"
-    equal(list(got), [A, 400], sentence, call=f"encode_piece({[A, B, C]}, {merges})")
+    equal(_ids(answer([A, B, C], merges), call), [A, 400], sentence, call=call)
 
 
 @check("encode_piece")
@@ -231,10 +270,15 @@ def goes_on(answer: Any, draw: random.Random) -> None:
     _encoded(answer, [A, B, C], [(A, B), (300, C)], [301], sentence)
     _encoded(answer, [A, B, A, B], [(A, B), (300, 300)], [301], sentence)
     _encoded(answer, [A, B, D, A, B], [(A, B)], [300, D, 300], "every occurrence is merged")
+    merges = {(A, B): (1, 300), (300, C): (0, 301)}
+    call = f"encode_piece({[A, B, C]}, {merges})"
+    sentence = "a merge may bring about a pair of a lower rank: look at all pairs again after each merge"
+    equal(_ids(answer([A, B, C], merges), call), [301], sentence, call=call)
 
 
 @check("encode_piece")
 def small_pieces(answer: Any, draw: random.Random) -> None:
+    works(lambda: answer([], {(A, B): (0, 300)}), "an empty piece stays empty", call="encode_piece([], {(97, 98): (0, 300)})")
     _encoded(answer, [], [(A, B)], [], "an empty piece stays empty")
     _encoded(answer, [A], [(A, B)], [A], "a single id stays")
     _encoded(answer, [C, D, A], [(A, B)], [C, D, A], "ids stay where none of their pairs is in merges")
@@ -258,9 +302,7 @@ def like_the_rule(answer: Any, draw: random.Random) -> None:
 def _encoded(answer: Any, ids: list[int], pairs: list[tuple[int, int]], want: list[int], sentence: str) -> None:
     merges = {pair: (rank, 300 + rank) for rank, pair in enumerate(pairs)}
     call = f"encode_piece({ids}, {merges})"
-    got = answer(ids, merges)
-    not_missing(got, call=call)
-    equal(list(got), want, sentence, call=call)
+    equal(_ids(answer(ids, merges), call), want, sentence, call=call)
 
 
 @check("StreamDecoder")
@@ -270,12 +312,22 @@ def whole_characters(answer: Any, draw: random.Random) -> None:
 
 
 @check("StreamDecoder")
+def one_each(answer: Any, draw: random.Random) -> None:
+    earlier, later = answer([b"\xc3"]), answer([b"ok"])
+    earlier.push(0)
+    equal(later.push(0), "ok", "a decoder must not hold bytes of an earlier one: what it keeps belongs to self")
+
+
+@check("StreamDecoder")
 def split_characters(answer: Any, draw: random.Random) -> None:
-    first = answer([b"\xc3", b"\xa9"])
+    first, vocab = answer([b"\xc3", b"\xa9"]), "[b'\\xc3', b'\\xa9'], the two bytes of é"
     got = first.push(0)
     if got is not None and "\ufffd" in got:
         sentence = "each token is decoded on its own; the first byte of a character must wait for the rest"
-        raise Mistake(sentence, vocab="[b'\\xc3', b'\\xa9'], the two bytes of é", call="push(0)", yours=got, expected="''")
+        raise Mistake(sentence, vocab=vocab, call="push(0)", yours=got, expected="''")
+    if [first.push(1), first.finish()] == ["", ""]:
+        sentence = "bytes are dropped; the first byte of a character must be kept until the rest is there"
+        raise Mistake(sentence, vocab=vocab, call="push(0), push(1)", yours="''", expected="é")
     _streamed(answer, [b"\xc3", b"\xa9"], ["", "é"], "the first byte of é must wait for the second")
     parts = [bytes([byte]) for byte in "🦙".encode()]
     _streamed(answer, parts, ["", "", "", "🦙"], "the four bytes of 🦙 must wait for each other")
@@ -289,9 +341,14 @@ def left_over(answer: Any, draw: random.Random) -> None:
     texts = [decoder.push(0), decoder.push(1), decoder.finish()]
     sentence = "finish returns U+FFFD for a character that was never completed"
     equal(texts, ["a", "", "\ufffd"], sentence, vocab=vocab, call="push(0), push(1), finish()")
-    again = answer([b"ok"])
-    equal(again.push(0) + again.finish(), "ok", "a new decoder must not hold bytes of an earlier one")
     equal(answer([b"ok"]).finish(), "", "with nothing held back, finish returns ''", call="finish()")
+
+
+@check("StreamDecoder")
+def no_characters(answer: Any, draw: random.Random) -> None:
+    sentence = "a byte that can never become a character is returned as U+FFFD at once, and what follows does not wait"
+    _streamed(answer, [b"\xff", b"a"], ["\ufffd", "a"], sentence)
+    _streamed(answer, [b"\xc3", b"a"], ["", "\ufffda"], sentence)
 
 
 @check("StreamDecoder")
@@ -315,4 +372,6 @@ def _streamed(answer: Any, vocab: list[bytes], want: list[str], sentence: str) -
     call = ", ".join(f"push({i})" for i in range(len(vocab)))
     if None in got:
         raise Mistake("push returned nothing: it returns a text, '' where none is ready", vocab=vocab, call=call)
+    if got != want and got == list(accumulate(want)):
+        raise Mistake("push returns what is new, not all of the text so far", vocab=vocab, call=call, yours=got, expected=want)
     equal(got, want, sentence, vocab=vocab, call=call)

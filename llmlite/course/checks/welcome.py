@@ -20,6 +20,8 @@ def time_by_tokens(answer: Any, draw: random.Random) -> None:
         got, want = answer(seconds, tokens), 1000 * seconds / tokens
         call = f"ms_per_token({seconds:.4g}, {tokens})"
         not_missing(got, call=call)
+        if not isinstance(got, (int, float)):
+            raise Mistake(f"the result is a {type(got).__name__}, it should be a number", call=call, yours=got, expected=want)
         for wrong, sentence in (
             (seconds / tokens, "this is in seconds; a millisecond is a thousandth of one, so there are 1000 times as many"),
             (tokens / seconds, "this is tokens per second; turn the division around, and count milliseconds"),
@@ -27,7 +29,9 @@ def time_by_tokens(answer: Any, draw: random.Random) -> None:
         ):
             if abs(got - wrong) < 1e-9 * abs(wrong):
                 raise Mistake(sentence, call=call, yours=f"{got:.6g}", expected=f"{want:.6g}")
-        if abs(got - want) > 1e-9 * want:
+        if got in [want // 1, *(round(want, digits) for digits in range(4))] and abs(got - want) > 1e-9 * want:
+            raise Mistake("it is rounded: return the number as the division gives it", call=call, yours=got, expected=want)
+        if not abs(got - want) <= 1e-9 * want:  # so written, NaN does not pass
             raise Mistake("this is not the time of one token in milliseconds", call=call, yours=got, expected=want)
 
 
