@@ -315,3 +315,19 @@ def test_progress_shows_every_chapter() -> None:
     text = shown.outputs[0].data["text/plain"]
     assert all(c.word in text for c in CHAPTERS)
     json.dumps(shown.outputs[0].data)
+
+
+@pytest.mark.parametrize(
+    "word,source",
+    [
+        ("embedding", "@exercise\ndef softmax(scores, dim=-1):\n    return softmax(scores, dim)\n"),
+        ("tokenizer", "import llmlite.tokenizer\n@exercise\nclass StreamDecoder(llmlite.tokenizer.StreamDecoder):\n    pass\n"),
+    ],
+)
+def test_the_engines_own_under_its_notebook_name_is_no_answer(word: str, source: str) -> None:
+    start(word)
+    name = exercises(word)[-1] if word == "tokenizer" else "softmax"
+    scope: dict[str, Any] = {"__name__": "__main__", "exercise": exercise, name: engine.original(word, name)}
+    _, report = run_cell(source, scope)
+    assert report.startswith(f"✗ {name}") and "write yourself" in report
+    assert scope[name] is engine.original(word, name)

@@ -1,5 +1,7 @@
 """The checks of the exercises: wrong answers are refused by name, right ones pass, and nothing outside is touched."""
 
+import ast
+import functools
 import importlib
 import linecache
 import random
@@ -14,7 +16,7 @@ import pytest
 import torch
 from answers import RIGHT, WRONG, Case
 
-from llmlite.course import engine
+from llmlite.course import engine, source
 from llmlite.course.chapters import CHAPTERS, chapter, exercises
 from llmlite.course.judge import checks_of, judge
 
@@ -24,6 +26,14 @@ EXERCISES = [(word, name) for word in WORDS for name in exercises(word)]
 for found in (ROOT / "tests" / "answers").glob("[a-z]*.py"):
     importlib.import_module(f"answers.{found.stem}")  # fills WRONG and RIGHT
 TIMES = 3  # inputs are drawn anew each time
+
+
+@pytest.fixture(autouse=True, scope="module")
+def files_are_parsed_once():
+    """Judging an answer parses its file, and here many answers share one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(source, "ast", SimpleNamespace(**vars(ast) | {"parse": functools.cache(ast.parse)}))
+        yield
 
 
 @pytest.fixture(autouse=True)

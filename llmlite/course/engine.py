@@ -44,15 +44,20 @@ def is_readers(word: str, name: str) -> bool:
 
 
 @contextmanager
-def without(word: str, name: str) -> Iterator[None]:
-    """For a while, let whoever calls the engine's version be told to write it instead."""
+def without(word: str, name: str, scope: dict[str, Any]) -> Iterator[None]:
+    """For a while, let whoever calls the engine's version be told to write it instead, also from an answer's own scope."""
     before = installed(word, name)
 
     def missing(*_: Any, **__: Any) -> Any:
         raise NotImplementedError(f"it calls llmlite's own {name}: this is the part to write yourself")
 
     install(word, name, missing)
+    bound = scope.get(name, missing)  # the notebook's name: the engine's own, since the stub was run
+    if bound is before or bound is original(word, name):
+        scope[name] = missing
     try:
         yield
     finally:
         install(word, name, before)
+        if bound is not missing:
+            scope[name] = bound

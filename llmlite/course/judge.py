@@ -15,8 +15,8 @@ from typing import Any, Literal
 
 from .chapters import chapter
 from .checks import Check, Mistake
-from .engine import without
-from .source import node_of
+from .engine import original, without
+from .source import node_of, scope_of
 
 SECONDS = 5.0
 """How long the checks of one answer may take together before it is stopped."""
@@ -41,7 +41,9 @@ def judge(word: str, answer: Any, seconds: float = SECONDS) -> Verdict:
     if is_stub(answer):
         return Verdict("todo")
     checks = checks_of(word, answer.__name__)
-    with without(word, answer.__name__):
+    if isinstance(answer, type) and original(word, answer.__name__) in answer.__mro__[1:]:
+        return Verdict("wrong", f"it builds on llmlite's own {answer.__name__}: this is the part to write yourself")
+    with without(word, answer.__name__, scope_of(answer)):
         verdict = _within(lambda: _run(checks, answer), seconds)
     return verdict
 
@@ -77,7 +79,7 @@ def _run(checks: list[Check], answer: Any) -> Verdict:
     for check in checks:
         printed = io.StringIO()
         try:
-            with contextlib.redirect_stdout(printed), warnings.catch_warnings():
+            with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 check(answer, random.Random(os.urandom(8)))
         except Mistake as mistake:

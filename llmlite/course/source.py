@@ -32,6 +32,12 @@ def text_of(thing: Any) -> str | None:
     return textwrap.dedent("\n".join(lines)) + "\n"
 
 
+def scope_of(thing: Any) -> dict[str, Any]:
+    """The global names that a function, or a class through its methods, sees."""
+    items = vars(thing).values() if isinstance(thing, type) else (thing,)
+    return next((item.__globals__ for item in items if hasattr(item, "__globals__")), {})
+
+
 def file_text(thing: Any) -> str | None:
     """The text of the file or notebook cell that a function or class was defined in."""
     for item in (thing, *vars(thing).values()) if isinstance(thing, type) else (thing,):

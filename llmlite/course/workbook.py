@@ -18,7 +18,7 @@ from typing import Any
 from . import engine
 from .chapters import CHAPTERS, chapter, exercises
 from .judge import judge
-from .source import node_of, text_of
+from .source import node_of, scope_of, text_of
 
 _MARK = re.compile(r"^# === (\w+) \(([0-9a-f]{8})\) ===\n", re.MULTILINE)
 _HEADER = "# Answers to llmlite's exercises, kept by @exercise. Change them in the notebook rather than here.\n\n"
@@ -171,7 +171,7 @@ def _portable(word: str, answer: Any) -> str:
 
 
 def _collect(word: str, thing: Any, imports: dict[str, str], helpers: dict[str, str]) -> None:
-    scope = _globals(thing)
+    scope = scope_of(thing)
     helpers.setdefault(thing.__name__, "")
     for name in sorted(_names(thing) - {thing.__name__}):
         if name in imports or name in helpers or name not in scope or hasattr(builtins, name):
@@ -190,12 +190,6 @@ def _collect(word: str, thing: Any, imports: dict[str, str], helpers: dict[str, 
             helpers[name] = f"{name} = {value!r}\n"
         else:
             raise CannotSave(f"it uses {name!r} from another cell; move what it needs inside")
-
-
-def _globals(thing: Any) -> dict[str, Any]:
-    if not isinstance(thing, type):
-        return getattr(thing, "__globals__", {})
-    return next((f.__globals__ for f in vars(thing).values() if hasattr(f, "__globals__")), {})
 
 
 def _names(thing: Any) -> set[str]:
