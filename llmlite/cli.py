@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from .llm import LLM, Completion, Stream
 
 _OPTIONS: dict[str, tuple[Callable[[str], Any], str]] = {
-    "temperature": (float, "0 always takes the most likely token (default 0.7)"),
+    "temperature": (float, "0 always takes the most likely token (default 0.2)"),
     "top-k": (int, "draw from the k most likely tokens (default 0: off)"),
-    "top-p": (float, "draw from the most likely tokens that hold this probability together (default 1: off)"),
+    "top-p": (float, "draw from the most likely tokens that hold this probability together (default 0.9; 1: off)"),
     "min-p": (float, "drop tokens less likely than this share of the most likely one (default 0: off)"),
     "repetition-penalty": (float, "weaken tokens that have occurred (default 1: off)"),
     "seed": (int, "make the draw repeatable"),

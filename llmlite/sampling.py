@@ -36,13 +36,15 @@ class Model(Protocol):
 class SamplingParams:
     """How tokens are chosen. Raises ValueError, by name, for values out of range.
 
+    The defaults for temperature and top_p are those that the makers of SmolLM2-135M-Instruct advise.
+
     temperature: 0 always takes the most likely token. top_k: 0 is off. top_p: 1 is off. min_p: 0 is off.
     repetition_penalty: 1 is off. seed: None draws anew each time. max_tokens: None goes on to the end of the context.
     """
 
-    temperature: float = 0.7
+    temperature: float = 0.2
     top_k: int = 0
-    top_p: float = 1.0
+    top_p: float = 0.9
     min_p: float = 0.0
     repetition_penalty: float = 1.0
     seed: int | None = None

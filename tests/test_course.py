@@ -159,6 +159,16 @@ def test_helpers_imports_and_constants_are_kept_with_an_answer() -> None:
     assert engine.installed("welcome", "ms_per_token")(2.0, 100) == 20.0
 
 
+def test_parameters_and_local_names_are_not_taken_for_the_notebooks_own() -> None:
+    start("embedding")
+    scope = {"__name__": "__main__", "exercise": exercise, "table": torch.ones(2), "hidden": object(), "out": object()}
+    _, report = run_cell("@exercise\ndef unembed(hidden, table):\n    out = hidden @ table.T\n    return out\n", scope)
+    assert "saved in workbook/embedding.py" in report
+    assert workbook.read("embedding") == {
+        "unembed": "def unembed(hidden, table):\n    out = hidden @ table.T\n    return out\n"
+    }
+
+
 def test_an_answer_that_cannot_be_kept_still_works_here() -> None:
     start("welcome")
     scope: dict[str, Any] = {"__name__": "__main__", "exercise": exercise, "cache": types.SimpleNamespace(scale=1000)}

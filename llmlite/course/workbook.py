@@ -10,6 +10,7 @@ import builtins
 import hashlib
 import os
 import re
+import symtable
 import types
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import Any
 from . import engine
 from .chapters import CHAPTERS, chapter, exercises
 from .judge import judge
-from .source import node_of, scope_of, text_of
+from .source import scope_of, text_of
 
 _MARK = re.compile(r"^# === (\w+) \(([0-9a-f]{8})\) ===\n", re.MULTILINE)
 _HEADER = "# Answers to llmlite's exercises, kept by @exercise. Change them in the notebook rather than here.\n\n"
@@ -193,8 +194,19 @@ def _collect(word: str, thing: Any, imports: dict[str, str], helpers: dict[str, 
 
 
 def _names(thing: Any) -> set[str]:
-    node = node_of(thing)
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} if node else set()
+    """The global names that an answer reads; its parameters and local variables are not among them."""
+    found: set[str] = set()
+
+    def visit(table: symtable.SymbolTable) -> None:
+        for symbol in table.get_symbols():
+            outside = symbol.is_global() or (table.get_type() == "module" and not symbol.is_assigned())
+            if symbol.is_referenced() and outside:
+                found.add(symbol.get_name())
+        for child in table.get_children():
+            visit(child)
+
+    visit(symtable.symtable(text_of(thing) or "", "<answer>", "exec"))
+    return found
 
 
 def _is_constant(value: Any) -> bool:
