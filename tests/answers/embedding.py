@@ -176,6 +176,13 @@ def ascending(query, table, k):
     return similarity[:k], rows[:k]
 
 
+@wrong("nearest", "the best comes first")
+def worst_first(query, table, k):
+    _check_k(table, k)
+    similarity, rows = F.cosine_similarity(table, query[None]).sort()
+    return similarity[-k:], rows[-k:]
+
+
 @wrong("nearest", "points the other way")
 def either_direction(query, table, k):
     _check_k(table, k)

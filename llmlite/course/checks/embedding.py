@@ -184,6 +184,8 @@ def by_direction(answer: Any, draw: random.Random) -> None:
     table = torch.tensor([[10.0, 10.0], [1.0, 0.1], [0.0, 1.0], [-1.0, 0.0]])
     similarity, rows = _pair(answer(torch.tensor([2.0, 0.0]), table, 2))
     lines: dict[str, Any] = {"table": table, "query": "[2, 0]", "k": 2}
+    if rows.tolist() == [0, 1] and similarity[0] < similarity[1]:
+        raise Mistake("the order is reversed: the best comes first", **lines, yours=rows, expected="[1, 0]")
     if rows.tolist()[:1] == [0]:
         raise Mistake(
             "a long row wins although it points elsewhere: divide by the lengths", **lines, yours=rows, expected="[1, 0]"
