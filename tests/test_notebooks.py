@@ -25,7 +25,8 @@ def test_was_run_and_is_clean(path: Path) -> None:
         assert set(cell.metadata.get("tags", [])) <= TAGS, cell.id
         if cell.cell_type == "code":
             assert cell.execution_count, f"{cell.id} was never run: nbval would compare nothing"
-            assert not any(o.output_type == "error" for o in cell.outputs if "raises-exception" not in cell.metadata.tags)
+            if "raises-exception" not in cell.metadata.get("tags", []):
+                assert not any(o.output_type == "error" for o in cell.outputs), cell.id
             assert "NBVAL" not in cell.source, f"{cell.id}: tags, not comments"
             assert not any("widget" in mime for o in cell.outputs for mime in o.get("data", {})), cell.id
 
@@ -47,7 +48,7 @@ def test_size(path: Path) -> None:
     for cell in cells:
         lines = [line for line in cell.source.splitlines() if line.strip()]
         assert cell.cell_type != "code" or len(lines) <= 15, f"{cell.id} has {len(lines)} lines"
-        assert cell.cell_type != "code" or max(map(len, lines)) <= 92, f"{cell.id} is too wide for a screen"
+        assert cell.cell_type != "code" or max(map(len, lines)) <= 100, f"{cell.id} is too wide for a screen"
 
 
 @each

@@ -147,7 +147,8 @@ def test_min_p_is_relative_to_the_likeliest_after_the_temperature(temperature: f
     logits = torch.tensor([0.6, 0.25, 0.10, 0.05]).log()
     assert kept(filter_min_p(apply_temperature(logits, temperature), p)) == expected
     draws = {
-        sample(logits, SamplingParams(temperature=temperature, min_p=p), torch.Generator().manual_seed(s)) for s in range(150)
+        sample(logits, SamplingParams(temperature=temperature, top_p=1.0, min_p=p), torch.Generator().manual_seed(s))
+        for s in range(150)
     }
     assert sorted(draws) == expected
 

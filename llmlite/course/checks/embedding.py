@@ -16,15 +16,15 @@ EXERCISES = {
         "ids.min() and ids.max() tell whether every id is a row. A negative index would silently count from the end.",
         "Raise ValueError where ids.min() < 0 or ids.max() >= len(table); otherwise return table[ids].",
     ),
-    "unembed": (
-        "One logit is the dot product of a vector with one row of the table. All of them at once are a matrix product.",
-        "hidden is (..., hidden_size), the table (vocab_size, hidden_size): which of them must be turned over?",
-        "return hidden @ table.T",
-    ),
     "nearest": (
         "Cosine similarity is the dot product divided by both lengths.",
         "table @ query gives every dot product; table.norm(dim=1) gives every row's length. A row of length 0 needs care.",
         "torch.topk(similarity, k) gives the k largest values and where they are, best first.",
+    ),
+    "unembed": (
+        "One logit is the dot product of a vector with one row of the table. All of them at once are a matrix product.",
+        "hidden is (..., hidden_size), the table (vocab_size, hidden_size): which of them must be turned over?",
+        "return hidden @ table.T",
     ),
     "softmax": (
         "exp of 1000 overflows. Softmax does not change when the same number is taken off every score: which one helps?",
