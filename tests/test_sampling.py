@@ -256,7 +256,9 @@ WRONG: list[tuple[str, list[Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in WRONG for value in values])
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in WRONG for value in values], ids=lambda v: repr(v)[:12]
+)
 def test_a_value_out_of_range_is_refused_under_its_name(name: str, value: Any) -> None:
     with pytest.raises(ValueError, match=f"^{name} (is|must)"):
         SamplingParams(**{name: value})

@@ -25,7 +25,8 @@ def empty_workbook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @each
-def test_solved(path: Path, empty_workbook: Path) -> None:
+def test_solved_on_two_threads(path: Path, empty_workbook: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
     committed, word = notebooks.read(path), notebooks.chapter_of(path).word
     solved = copy.deepcopy(committed)
     for cell in filter(notebooks.is_exercise, solved.cells):
@@ -61,7 +62,7 @@ def test_twice_in_one_kernel_on_one_thread(path: Path, monkeypatch: pytest.Monke
 
 def _run(notebook: NotebookNode, path: Path) -> None:
     folder = {"metadata": {"path": str(path.parent)}}
-    NotebookClient(notebook, timeout=120, coalesce_streams=True, record_timing=False, resources=folder).execute()
+    NotebookClient(notebook, timeout=600, coalesce_streams=True, record_timing=False, resources=folder).execute()
 
 
 def _compared(outputs: list[NotebookNode]) -> list[Any]:
