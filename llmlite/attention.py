@@ -11,15 +11,6 @@ from torch import Tensor
 from .embedding import softmax
 
 
-def causal_mask(queries: int, keys: int, offset: int = 0, device: torch.device | str | None = None) -> Tensor:
-    """Say which keys each query may see: (queries, keys), True where key position <= query position.
-
-    Keys stand at positions 0 to keys - 1; queries at offset, offset + 1, ... (offset tokens came before them).
-    """
-    query_positions = torch.arange(offset, offset + queries, device=device)
-    return torch.arange(keys, device=device) <= query_positions[:, None]
-
-
 def attention_weights(q: Tensor, k: Tensor, mask: Tensor | None = None) -> Tensor:
     """Share each query's attention among the keys: softmax of q.k / sqrt(head_dim), zero where mask is False.
 
@@ -35,6 +26,15 @@ def attention_weights(q: Tensor, k: Tensor, mask: Tensor | None = None) -> Tenso
 def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
     """Average the values with the attention weights: v is (..., keys, head_dim), the result (..., queries, head_dim)."""
     return attention_weights(q, k, mask) @ v
+
+
+def causal_mask(queries: int, keys: int, offset: int = 0) -> Tensor:
+    """Say which keys each query may see: (queries, keys), True where key position <= query position.
+
+    Keys stand at positions 0 to keys - 1; queries at offset, offset + 1, ... (offset tokens came before them).
+    """
+    query_positions = torch.arange(offset, offset + queries)
+    return torch.arange(keys) <= query_positions[:, None]
 
 
 def grouped_query_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -124,6 +124,32 @@ TYPES: dict[int, tuple[str, int, int]] = {
 
 # --- the GGUF container ---
 
+
+class Header(NamedTuple):
+    """The first 24 bytes of a GGUF file: its version, and how many tensors and metadata values follow."""
+
+    version: int
+    tensors: int
+    values: int
+
+
+def read_header(data: bytes) -> Header:
+    """Read the first 24 bytes of a GGUF file, little-endian: magic, uint32 version, uint64 tensor and value counts.
+
+    Raises ModelFileError for fewer bytes, another magic number, a big-endian file, and versions other than 2 and 3.
+    """
+    if not b"GGUF".startswith(data[:4]):
+        raise ModelFileError(f"not a GGUF file: it starts with {data[:4]!r}, not b'GGUF'")
+    if len(data) < 24:
+        raise ModelFileError(f"the file ends inside the header: it needs 24 bytes, there are {len(data)}")
+    header = Header(*struct.unpack_from("<IQQ", data, 4))
+    if header.version & 0xFFFF == 0 and header.version:
+        raise ModelFileError("the file is big-endian; only little-endian GGUF files are supported")
+    if header.version not in (2, 3):
+        raise ModelFileError(f"GGUF version {header.version} is not supported; versions 2 and 3 are")
+    return header
+
+
 # GGUF's number for each kind of metadata value: struct format; 8 is a string and 9 an array
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _MAX_ARRAY = 1_000_000  # values in one array; real vocabularies have up to about 260,000
@@ -132,8 +158,8 @@ _MAX_ARRAY = 1_000_000  # values in one array; real vocabularies have up to abou
 class _Cursor:
     """Reads little-endian values one after the other and never past the end of the file."""
 
-    def __init__(self, data: mmap.mmap) -> None:
-        self.data, self.position = data, 0
+    def __init__(self, data: mmap.mmap, position: int) -> None:
+        self.data, self.position = data, position
 
     def take(self, count: int, what: str) -> int:
         """Move over count bytes and return where they start."""
@@ -181,20 +207,19 @@ def read_gguf(path: Path) -> GGUF:
     Raises ModelFileError, naming the field, for anything that does not fit the file or the format.
     """
     data = _map(path)
-    cursor = _Cursor(data)
-    version = _check_version(data[:4], cursor)
-    tensor_count, value_count = cursor.number("Q", "the tensor count"), cursor.number("Q", "the metadata count")
-    for what, count, least in (("tensors", tensor_count, 24), ("metadata values", value_count, 13)):
+    header = read_header(data[:24])
+    for what, count, least in (("tensors", header.tensors, 24), ("metadata values", header.values, 13)):
         if count * least > len(data):
             raise ModelFileError(f"the file claims {count} {what}, more than its {len(data)} bytes can hold")
+    cursor = _Cursor(data, 24)
     metadata: dict[str, Any] = {}
-    for n in range(value_count):
+    for n in range(header.values):
         key = cursor.string(f"the name of metadata value {n}")
         if key in metadata:
             raise ModelFileError(f"metadata key {key!r} stands twice in the file")
         metadata[key] = cursor.value(cursor.number("I", f"the type of {key!r}"), f"metadata value {key!r}")
-    infos = [_tensor_info(cursor, n) for n in range(tensor_count)]
-    return GGUF(version, metadata, _place(infos, _data_start(cursor, metadata), len(data)), data)
+    infos = [_tensor_info(cursor, n) for n in range(header.tensors)]
+    return GGUF(header.version, metadata, _place(infos, _data_start(cursor, metadata), len(data)), data)
 
 
 def _map(path: Path) -> mmap.mmap:
@@ -203,18 +228,6 @@ def _map(path: Path) -> mmap.mmap:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     except ValueError:
         raise ModelFileError(f"{path.name} is empty") from None
-
-
-def _check_version(magic: bytes, cursor: _Cursor) -> int:
-    cursor.take(4, "the magic number")
-    if magic != b"GGUF":
-        raise ModelFileError(f"not a GGUF file: it starts with {magic!r}, not b'GGUF'")
-    version = cursor.number("I", "the version")
-    if version & 0xFFFF == 0 and version:
-        raise ModelFileError("the file is big-endian; only little-endian GGUF files are supported")
-    if version not in (2, 3):
-        raise ModelFileError(f"GGUF version {version} is not supported; versions 2 and 3 are")
-    return int(version)
 
 
 def _tensor_info(cursor: _Cursor, n: int) -> TensorInfo:

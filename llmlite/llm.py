@@ -80,7 +80,7 @@ class LLM:
 
     @property
     def device(self) -> torch.device:
-        return self.model.embed_tokens.weight.device
+        return self.model.device
 
     @property
     def dtype(self) -> torch.dtype:
@@ -115,7 +115,7 @@ class LLM:
         if 0 < len(ids) < limit:  # otherwise sampling.generate says what is wrong
             capacity = limit if params.max_tokens is None else min(limit, len(ids) + params.max_tokens)
             cache = KVCache(self.model.config, capacity, dtype=self.dtype, device=self.device)
-        tokens = sampling.generate(self.model, ids, params, cache=cache, vocab_size=len(self.tokenizer), device=self.device)
+        tokens = sampling.generate(self.model, ids, params, cache=cache, vocab_size=len(self.tokenizer))
         return Stream(self._pieces(tokens, params, completion), completion)
 
     def _pieces(self, tokens: Iterator[int], params: SamplingParams, done: Completion) -> Iterator[str]:
@@ -147,7 +147,7 @@ class LLM:
 
     def perplexity(self, text: str, window: int = 512) -> float:
         """See `sampling.perplexity`."""
-        return sampling.perplexity(self.model, self.encode(text), window, self.device)
+        return sampling.perplexity(self.model, self.encode(text), window)
 
 
 def _params(options: dict[str, Any]) -> SamplingParams:

@@ -28,20 +28,24 @@ class RopeScaling:
             raise ValueError(f"low_freq_factor {self.low_freq_factor} must be below high_freq_factor {self.high_freq_factor}")
 
 
-def rope_frequencies(head_dim: int, theta: float, scaling: RopeScaling | None = None) -> Tensor:
-    """Radians per position for each of the head_dim / 2 pairs: theta ** (-2 i / head_dim), from fast to slow, float32.
+def rope_frequencies(head_dim: int, theta: float) -> Tensor:
+    """Radians per position for each pair: theta ** (-2 i / head_dim) for pair i, float32.
 
-    Raises ValueError for an odd head_dim and for an unknown kind of scaling.
+    There are head_dim / 2 pairs, from fast to slow. Raises ValueError for an odd head_dim.
     """
     if head_dim % 2:
         raise ValueError(f"head_dim is {head_dim}, it must be even: dimensions rotate in pairs")
-    frequencies = theta ** (-torch.arange(0, head_dim, 2, dtype=torch.float64) / head_dim)
+    return (theta ** (-torch.arange(0, head_dim, 2, dtype=torch.float64) / head_dim)).float()
+
+
+def scale_frequencies(frequencies: Tensor, scaling: RopeScaling | None) -> Tensor:
+    """Slow frequencies down for a longer context. Raises ValueError for an unknown kind of scaling."""
     if scaling is None:
-        return frequencies.float()
+        return frequencies
     if scaling.kind == "linear":
-        return (frequencies / scaling.factor).float()
+        return frequencies / scaling.factor
     if scaling.kind == "llama3":
-        return _llama3(frequencies, scaling).float()
+        return _llama3(frequencies, scaling)
     raise ValueError(f"RoPE scaling {scaling.kind!r} is not supported; known: linear, llama3")
 
 

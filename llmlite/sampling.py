@@ -29,6 +29,9 @@ class Model(Protocol):
 
     config: Config
 
+    @property
+    def device(self) -> torch.device: ...
+
     def __call__(self, ids: Tensor, cache: Cache | None = None, *, last_only: bool = False) -> Tensor: ...
 
 
@@ -140,7 +143,7 @@ def sample(logits: Tensor, params: SamplingParams, generator: torch.Generator | 
 
 
 @torch.inference_mode()
-def prefill(model: Model, ids: Sequence[int], cache: Cache | None = None, device: torch.device | str = "cpu") -> Tensor:
+def prefill(model: Model, ids: Sequence[int], cache: Cache | None = None) -> Tensor:
     """Pass ids through the model and return the logits (vocab_size) that follow the last one.
 
     With a cache the ids continue it, in chunks of PREFILL_CHUNK; without one they are the whole text, in one pass.
@@ -150,8 +153,31 @@ def prefill(model: Model, ids: Sequence[int], cache: Cache | None = None, device
         raise ValueError("the prompt is empty: there is nothing to continue")
     step = len(ids) if cache is None else PREFILL_CHUNK
     for start in range(0, len(ids), step):
-        logits = model(torch.tensor([ids[start : start + step]], device=device), cache, last_only=True)
+        logits = model(torch.tensor([ids[start : start + step]], device=model.device), cache, last_only=True)
     return logits[0, -1]
+
+
+def continue_ids(
+    model: Model,
+    ids: Sequence[int],
+    params: SamplingParams,
+    count: int,
+    cache: Cache | None = None,
+    vocab_size: int | None = None,
+) -> Iterator[int]:
+    """Yield count ids, each chosen from the logits after all the ids before it.
+
+    With an empty cache each step passes on only the ids that the cache does not hold yet; without a cache each step passes
+    the whole text again. `vocab_size` cuts off logits that no text belongs to (padding of the table).
+    """
+    generator = torch.Generator(model.device)
+    generator.manual_seed(params.seed) if params.seed is not None else generator.seed()
+    ids = fresh = list(ids)
+    for _ in range(count):
+        logits = prefill(model, fresh, cache)
+        ids.append(sample(logits[:vocab_size], params, generator, ids))
+        yield ids[-1]
+        fresh = ids if cache is None else ids[-1:]
 
 
 def generate(
@@ -161,13 +187,11 @@ def generate(
     *,
     cache: Cache | None = None,
     vocab_size: int | None = None,
-    device: torch.device | str = "cpu",
 ) -> Iterator[int]:
-    """Yield token ids that continue prompt, at most params.max_tokens, and no further than the model's context.
+    """Continue prompt by at most params.max_tokens ids, and no further than the model's context: see `continue_ids`.
 
-    With an empty cache each step passes one token through the model; without a cache each step passes the whole text again.
-    `vocab_size` keeps ids that no text belongs to (padding of the table) from being chosen. Stopping at an end token is up to
-    the caller. Raises ValueError, at once, for an empty prompt and for one that leaves no room for a token.
+    Stopping at an end token is up to the caller. Raises ValueError, at once, for an empty prompt and for one that leaves no
+    room for a token.
     """
     limit = model.config.max_position_embeddings
     if not prompt:
@@ -176,30 +200,11 @@ def generate(
         raise ValueError(f"the prompt has {len(prompt)} tokens; with a context of {limit} at most {limit - 1} leave room")
     room = limit - len(prompt)
     count = room if params.max_tokens is None else min(params.max_tokens, room)
-    return _continue(model, list(prompt), params, count, cache, vocab_size, device)
-
-
-def _continue(
-    model: Model,
-    ids: list[int],
-    params: SamplingParams,
-    count: int,
-    cache: Cache | None,
-    vocab_size: int | None,
-    device: torch.device | str,
-) -> Iterator[int]:
-    generator = torch.Generator(device)
-    generator.manual_seed(params.seed) if params.seed is not None else generator.seed()
-    fresh = ids
-    for _ in range(count):
-        logits = prefill(model, fresh, cache, device)
-        ids.append(sample(logits[:vocab_size], params, generator, ids))
-        yield ids[-1]
-        fresh = ids if cache is None else ids[-1:]
+    return continue_ids(model, prompt, params, count, cache, vocab_size)
 
 
 @torch.inference_mode()
-def perplexity(model: Model, ids: Sequence[int], window: int = 512, device: torch.device | str = "cpu") -> float:
+def perplexity(model: Model, ids: Sequence[int], window: int = 512) -> float:
     """How many equally likely tokens the model hesitates between, on average: exp of the mean negative log-likelihood.
 
     The ids are cut into windows of at most `window` tokens (and the model's context); each token but a window's first is
@@ -210,7 +215,7 @@ def perplexity(model: Model, ids: Sequence[int], window: int = 512, device: torc
         raise ValueError(f"perplexity needs at least 2 tokens and a window of 2, not {len(ids)} and {window}")
     total, count = 0.0, 0
     for start in range(0, len(ids) - 1, window):
-        part = torch.tensor([ids[start : start + window]], device=device)
+        part = torch.tensor([ids[start : start + window]], device=model.device)
         if part.shape[1] > 1:
             logits = model(part)[0, :-1].float()
             total += F.cross_entropy(logits, part[0, 1:], reduction="sum").item()

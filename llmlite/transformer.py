@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from .attention import causal_mask, grouped_query_attention
 from .embedding import embed, unembed
-from .rope import RopeScaling, apply_rope, rope_frequencies, rope_tables
+from .rope import RopeScaling, apply_rope, rope_frequencies, rope_tables, scale_frequencies
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,17 @@ def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
 def swiglu(gate: Tensor, up: Tensor) -> Tensor:
     """Let silu(gate) = gate * sigmoid(gate) decide, value by value, how much of up passes."""
     return F.silu(gate) * up
+
+
+def count_parameters(config: Config) -> int:
+    """How many numbers training has set in a model of this shape; with tied embeddings the table counts once."""
+    hidden, q = config.hidden_size, config.num_attention_heads * config.head_dim
+    kv = config.num_key_value_heads * config.head_dim
+    attention = 2 * hidden * q + 2 * hidden * kv  # q and o, k and v
+    attention += config.attention_bias * (q + 2 * kv) + config.output_bias * hidden + config.qk_norm * 2 * config.head_dim
+    block = attention + 3 * hidden * config.intermediate_size + 2 * hidden
+    tables = 1 if config.tie_word_embeddings else 2
+    return config.num_hidden_layers * block + tables * config.vocab_size * hidden + hidden
 
 
 class Linear(nn.Module):
@@ -177,13 +188,19 @@ class Transformer(nn.Module):
         if not config.tie_word_embeddings:
             self.lm_head = Linear(config.hidden_size, config.vocab_size)
         with torch.device("cpu"):  # never left on the meta device: these are not read from a file
-            frequencies = rope_frequencies(config.head_dim, config.rope_theta, config.rope_scaling)
+            frequencies = rope_frequencies(config.head_dim, config.rope_theta)
+            frequencies = scale_frequencies(frequencies, config.rope_scaling)
         self.frequencies = frequencies if rope_factors is None else frequencies / rope_factors
 
     @property
     def head(self) -> Tensor:
         """The table that turns hidden states into logits, (vocab_size, hidden_size)."""
         return self.embed_tokens.weight if self.config.tie_word_embeddings else self.lm_head.weight
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.embed_tokens.weight.device
 
     def forward(self, ids: Tensor, cache: Cache | None = None, *, last_only: bool = False) -> Tensor:
         """Logits (batch, tokens, vocab_size) for ids (batch, tokens); with last_only for the last token alone.
@@ -195,7 +212,7 @@ class Transformer(nn.Module):
         tokens = self._check(ids, start)
         positions = torch.arange(start, start + tokens, device=ids.device)
         cos, sin = rope_tables(positions, self.frequencies.to(ids.device))
-        mask = causal_mask(tokens, start + tokens, start, ids.device) if tokens > 1 else None
+        mask = causal_mask(tokens, start + tokens, start).to(ids.device) if tokens > 1 else None
         x = self.embed_tokens(ids)  # (batch, tokens, hidden_size)
         for layer in self.layers:
             x = layer(x, cos, sin, mask, cache)

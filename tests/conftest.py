@@ -78,7 +78,7 @@ class Script:
     def __init__(self, ids: Iterable[int]) -> None:
         self.config = small_config()
         self.ids = iter(ids)
-        self.embed_tokens = SimpleNamespace(weight=torch.zeros(1))
+        self.embed_tokens, self.device = SimpleNamespace(weight=torch.zeros(1)), torch.device("cpu")
 
     def __call__(self, ids: torch.Tensor, cache: object = None, *, last_only: bool = False) -> torch.Tensor:
         logits = torch.zeros(1, 1, self.config.vocab_size)

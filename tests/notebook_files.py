@@ -3,6 +3,7 @@
 import ast
 import builtins
 import re
+import sys
 from pathlib import Path
 
 import nbformat
@@ -38,12 +39,12 @@ def exercise_name(cell: NotebookNode) -> str:
 def solve(word: str, name: str) -> str:
     """The exercise's cell with the engine's own source in place of the stub."""
     own = engine.original(word, name)
-    return f"{_imports(word, own)}\n\n\n@exercise\n{text_of(own)}"
+    return f"{_imports(own)}\n\n\n@exercise\n{text_of(own)}"
 
 
-def _imports(word: str, thing: object) -> str:
+def _imports(thing: object) -> str:
     """One import of everything that the engine's source takes from its module."""
-    module, node = chapter(word).module, node_of(thing)
+    module, node = sys.modules[thing.__module__], node_of(thing)
     assert node is not None
     names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - {thing.__name__}  # type: ignore[attr-defined]
     needed = sorted(n for n in names if hasattr(module, n) and not hasattr(builtins, n))

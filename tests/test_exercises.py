@@ -81,17 +81,11 @@ def test_the_stub_of_the_notebook_is_still_to_do(word, name):
 
 @pytest.mark.parametrize("word, name", EXERCISES)
 def test_calling_the_engines_own_version_is_refused(word, name):
-    module = chapter(word).module
+    module = chapter(word).home(name)
 
     class Borrowed:
-        def __init__(self, vocab):
-            self.decoder = getattr(module, name)(vocab)
-
-        def push(self, token_id):
-            return self.decoder.push(token_id)
-
-        def finish(self):
-            return self.decoder.finish()
+        def __new__(cls, *args: Any) -> Any:
+            return getattr(module, name)(*args)
 
     def borrowed(*args: Any) -> Any:
         return getattr(module, name)(*args)
@@ -145,7 +139,7 @@ def from_notebook(word: str, name: str) -> Any:
     """The stub of an exercise, run from its cell as a kernel runs it: the source is found by the cell's file name."""
     path = ROOT / "notebooks" / f"{chapter(word).notebook}.ipynb"
     notebook = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
-    starts = (f"@exercise\ndef {name}(", f"@exercise\nclass {name}:")
+    starts = (f"@exercise\ndef {name}(", f"@exercise\nclass {name}:", f"@exercise\nclass {name}(")
     cells = [c.source for c in notebook.cells if c.cell_type == "code" and any(s in c.source for s in starts)]
     assert len(cells) == 1
     file = f"<cell of {name}>"

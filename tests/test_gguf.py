@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llmlite.fetch import model_path
-from llmlite.gguf import DECODERS, TYPES, ModelFileError, read_gguf
+from llmlite.gguf import DECODERS, TYPES, Header, ModelFileError, read_gguf, read_header
 from llmlite.weights import load_gguf
 
 BLOCK_TYPES = ["F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1"]
@@ -160,7 +160,7 @@ def test_other_magic_and_versions(head, match, scratch):
 
 
 @pytest.mark.parametrize(
-    ("content", "match"), [(b"", "empty"), (b"GGU", "magic"), (b"GGUF", "version"), (b"GGUF\3\0\0\0", "tensor count")]
+    ("content", "match"), [(b"", "empty"), *((content, "needs 24 bytes") for content in (b"GGU", b"GGUF", b"GGUF\3\0\0\0"))]
 )
 def test_files_too_short_to_be_one(content, match, scratch):
     with refused(match):
@@ -276,3 +276,12 @@ def test_random_damage_to_the_header_loads_or_is_refused(scratch, flips):
 def test_the_header_is_where_this_file_says():
     assert len(TOY) - HEADER - sum(int(np.prod(s)) * 4 for s in SHAPES.values()) < 32
     assert all(key.encode() in TOY[:HEADER] for key in METADATA)
+
+
+def test_a_header_is_three_numbers_behind_the_magic() -> None:
+    assert read_header(b"GGUF" + struct.pack("<IQQ", 3, 272, 40)) == Header(version=3, tensors=272, values=40)
+    for short in range(24):
+        with pytest.raises(ModelFileError, match="needs 24 bytes"):
+            read_header((b"GGUF" + bytes(20))[:short])
+        with pytest.raises(ModelFileError, match="not a GGUF file" if short else "needs 24 bytes"):
+            read_header((b"GGJT" + bytes(20))[2:][:short])

@@ -10,6 +10,7 @@ from llmlite.rope import (
     permute,
     rope_frequencies,
     rope_tables,
+    scale_frequencies,
     unpermute,
 )
 
@@ -28,7 +29,7 @@ def test_frequencies_are_powers_of_theta():
 def test_llama3_scaling_keeps_blends_and_divides():
     """B16."""
     plain = rope_frequencies(64, 500000.0)
-    scaled = rope_frequencies(64, 500000.0, RopeScaling("llama3", 32.0, 1.0, 4.0, 8192))
+    scaled = scale_frequencies(plain, RopeScaling("llama3", 32.0, 1.0, 4.0, 8192))
     torch.testing.assert_close(scaled[:15], plain[:15])
     assert ((scaled[15:18] < plain[15:18]) & (scaled[15:18] > plain[15:18] / 32)).all()
     torch.testing.assert_close(scaled[18:], plain[18:] / 32)
@@ -49,7 +50,7 @@ def test_equals_transformers(rope, head_dim):
     scaling = None
     if rope["rope_type"] != "default":
         scaling = RopeScaling(rope["rope_type"], **{name: rope[name] for name in names if name in rope})
-    cos, sin = rope_tables(positions, rope_frequencies(head_dim, 10000.0, scaling))
+    cos, sin = rope_tables(positions, scale_frequencies(rope_frequencies(head_dim, 10000.0), scaling))
     torch.testing.assert_close(apply_rope(q, cos, sin), want_q, atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(apply_rope(k, cos, sin), want_k, atol=1e-5, rtol=1e-5)
 
@@ -152,7 +153,7 @@ def test_odd_head_dim_is_refused(head_dim):
 @pytest.mark.parametrize("kind", ["yarn", "dynamic", "longrope", ""])
 def test_unknown_scaling_is_refused_by_name(kind):
     with pytest.raises(ValueError, match=f"'{kind}' is not supported"):
-        rope_frequencies(8, 10000.0, RopeScaling(kind, 2.0))
+        scale_frequencies(rope_frequencies(8, 10000.0), RopeScaling(kind, 2.0))
 
 
 @pytest.mark.parametrize("factor", [0.0, -1.0, float("nan"), float("inf")])

@@ -403,7 +403,7 @@ class Uniform:
     """A model that finds every token equally likely."""
 
     def __init__(self, config: Config) -> None:
-        self.config = config
+        self.config, self.device = config, torch.device("cpu")
 
     def __call__(self, ids: Tensor, cache: Cache | None = None, *, last_only: bool = False) -> Tensor:
         return torch.zeros(*ids.shape, self.config.vocab_size)

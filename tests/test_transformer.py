@@ -5,8 +5,8 @@ import torch
 from helpers import FAMILY_CONFIGS, LINEAR, LLAMA3, hf_logits, hf_model, random_model, tiny_config
 from torch.nn import functional as F
 
-from llmlite.transformer import Transformer, rms_norm, swiglu
-from llmlite.weights import load_folder
+from llmlite.transformer import Transformer, count_parameters, rms_norm, swiglu
+from llmlite.weights import hf_config, load_folder
 
 MODELS = [
     ("llama", {}),
@@ -165,3 +165,16 @@ def test_swiglu_equals_torch(dtype):
     )
     assert torch.equal(gate, before[0])
     assert torch.equal(up, before[1])
+
+
+@pytest.mark.parametrize("family", ["llama", "qwen2", "qwen3"])
+@pytest.mark.parametrize("changes", [{}, {"tie_word_embeddings": False}, {"num_hidden_layers": 1, "intermediate_size": 56}])
+def test_the_parameters_are_counted_as_transformers_has_them(family, changes):
+    theirs = hf_model(family, **changes)
+    config = hf_config(theirs.config.to_dict())
+    assert count_parameters(config) == sum(p.numel() for p in theirs.parameters())
+
+
+def test_smollm2_has_134_515_008_parameters(smollm2):
+    """The number that its makers' checkpoint has."""
+    assert count_parameters(smollm2.model.config) == 134_515_008

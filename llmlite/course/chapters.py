@@ -8,11 +8,12 @@ from types import ModuleType
 
 @dataclass(frozen=True)
 class Chapter:
-    """One chapter: its number and word, and in a few words what the engine can do after it."""
+    """One chapter: its number and word, in a few words what the engine can do after it, and the modules it fills."""
 
     number: int
     word: str
     gain: str
+    fills: tuple[str, ...] = ()  # where it is not the one module of its word
 
     @property
     def notebook(self) -> str:
@@ -23,10 +24,13 @@ class Chapter:
         """Whether the chapter has been written (its checks are there)."""
         return importlib.util.find_spec(f"llmlite.course.checks.{self.word}") is not None
 
-    @property
-    def module(self) -> ModuleType:
-        """The engine's module that this chapter fills; the welcome works on the front door."""
-        return importlib.import_module("llmlite." + ("llm" if self.word == "welcome" else self.word))
+    def home(self, name: str) -> ModuleType:
+        """The engine's module that has this chapter's function. Raises ValueError where none has."""
+        for word in self.fills or (self.word,):
+            module = importlib.import_module(f"llmlite.{word}")
+            if hasattr(module, name):
+                return module
+        raise ValueError(f"llmlite.{self.word} has no {name!r}; was the exercise renamed?")
 
     @property
     def checks(self) -> ModuleType:
@@ -34,13 +38,13 @@ class Chapter:
 
 
 CHAPTERS = (
-    Chapter(0, "welcome", "meet the finished engine and its question"),
+    Chapter(0, "welcome", "meet the finished engine and its question", ("llm",)),
     Chapter(1, "tokenizer", "text becomes token ids, and back"),
     Chapter(2, "embedding", "ids become vectors, vectors become scores"),
     Chapter(3, "attention", "tokens look at each other"),
     Chapter(4, "rope", "order and distance are felt"),
     Chapter(5, "transformer", "the whole model, block by block"),
-    Chapter(6, "weights", "a real model is read from its file"),
+    Chapter(6, "weights", "a real model is read from its file", ("weights", "gguf")),
     Chapter(7, "sampling", "scores become text: the model speaks"),
     Chapter(8, "roofline", "why output costs more than input"),
     Chapter(9, "kv_cache", "nothing is computed twice"),

@@ -12,25 +12,25 @@ _originals: dict[tuple[str, str], Any] = {}
 
 def original(word: str, name: str) -> Any:
     """The engine's own version, whatever is installed. Raises ValueError where the chapter's module has no such name."""
-    module = chapter(word).module
-    if not hasattr(module, name):
-        raise ValueError(f"llmlite.{module.__name__.split('.')[-1]} has no {name!r}; was the exercise renamed?")
-    return _originals.setdefault((word, name), getattr(module, name))
+    return _originals.setdefault((word, name), getattr(chapter(word).home(name), name))
 
 
 def installed(word: str, name: str) -> Any:
     """What the engine runs now: the reader's version or its own."""
     original(word, name)
-    return getattr(chapter(word).module, name)
+    return getattr(chapter(word).home(name), name)
 
 
 def install(word: str, name: str, answer: Any) -> None:
-    """Make every module of the engine that uses this name use the answer from now on."""
+    """Make every module of the engine that uses this name, also in a table of functions, use the answer from now on."""
     before = installed(word, name)
-    for module in [m for n, m in sys.modules.items() if n.startswith("llmlite.") and not n.startswith("llmlite.course")]:
-        for key, value in list(vars(module).items()):
+    modules = [m for n, m in sys.modules.items() if n.startswith("llmlite.") and not n.startswith("llmlite.course")]
+    names = [vars(module) for module in modules]
+    tables = [t for n in names for key, t in n.items() if isinstance(t, dict) and not key.startswith("__")]
+    for table in names + tables:
+        for key, value in list(table.items()):
             if value is before:
-                setattr(module, key, answer)
+                table[key] = answer
 
 
 def restore(word: str, name: str) -> None:

@@ -56,6 +56,24 @@ def text_box(value: str, label: str = "") -> Any:
     return widgets.Text(value, description=label, continuous_update=False, layout=widgets.Layout(width="48em"))
 
 
+def slider(value: float, low: float, high: float, step: float = 1, label: str = "") -> Any:
+    """A control for `explore`: a number from low to high, whole where step is."""
+    widgets = _widgets()
+    if widgets is None:
+        return SimpleNamespace(value=value)
+    kind = widgets.IntSlider if isinstance(step, int) else widgets.FloatSlider
+    layout, style = widgets.Layout(width="32em"), {"description_width": "9em"}
+    return kind(value=value, min=low, max=high, step=step, description=label, continuous_update=False, layout=layout, style=style)
+
+
+def choice(options: Sequence[str], label: str = "") -> Any:
+    """A control for `explore`: one of several texts, at first the first."""
+    widgets = _widgets()
+    if widgets is None:
+        return SimpleNamespace(value=options[0])
+    return widgets.Dropdown(options=list(options), description=label, style={"description_width": "9em"})
+
+
 def tokens_html(pieces: Sequence[str]) -> str:
     """A text cut into tokens, each in a box; spaces and line ends made visible."""
     boxes = []

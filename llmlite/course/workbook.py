@@ -179,7 +179,7 @@ def _collect(word: str, thing: Any, imports: dict[str, str], helpers: dict[str, 
             continue
         value, origin = scope[name], getattr(scope[name], "__module__", None)
         if name in exercises(word):
-            imports[name] = f"from {chapter(word).module.__name__} import {name}"
+            imports[name] = f"from {chapter(word).home(name).__name__} import {name}"
         elif isinstance(value, types.ModuleType):
             imports[name] = f"import {value.__name__} as {name}"
         elif callable(value) and origin not in (None, "__main__", thing.__module__):

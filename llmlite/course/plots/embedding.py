@@ -1,55 +1,18 @@
-"""Figures that take more than a few lines. Each function returns a figure for `show_figure` or `explore`."""
+"""Figures of chapter 02."""
 
-import statistics
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import torch
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from .show import COLOURS
+from ..show import COLOURS
+from . import number_grid
 
 if TYPE_CHECKING:
-    from ..tokenizer import Tokenizer
-
-
-def repeats(samples: Mapping[str, Sequence[float]], title: str, ylabel: str) -> Figure:
-    """A bar at the median of each set of repeated measurements, with every repeat as a dot."""
-    figure, axes = plt.subplots()
-    for n, values in enumerate(samples.values()):
-        middle = statistics.median(values)
-        axes.bar(n, middle, width=0.5, color=COLOURS[n], alpha=0.6)
-        axes.plot([n] * len(values), values, "o", color="black", markersize=4)
-        axes.annotate(f"{middle:.3g}", (n, middle), textcoords="offset points", xytext=(26, 2), ha="center")
-    axes.set_xticks(range(len(samples)), list(samples))
-    axes.set(title=title, ylabel=ylabel)
-    axes.grid(axis="x", visible=False)
-    return figure
-
-
-def bars(values: Mapping[str, float], title: str, xlabel: str, fmt: str = "%.3g") -> Figure:
-    """Horizontal bars with their values written behind them."""
-    figure, axes = plt.subplots()
-    drawn = axes.barh(list(values), list(values.values()), color=COLOURS[0], height=0.6)
-    axes.bar_label(drawn, fmt=fmt, padding=3)
-    axes.invert_yaxis()
-    axes.margins(x=0.12)
-    axes.set(title=title, xlabel=xlabel)
-    axes.grid(axis="y", visible=False)
-    return figure
-
-
-def curve(x: Sequence[float], y: Sequence[float], title: str, xlabel: str, ylabel: str) -> Figure:
-    """One line through measured points, from zero."""
-    figure, axes = plt.subplots()
-    axes.plot(x, y, "o-", markersize=3)
-    axes.set(title=title, xlabel=xlabel, ylabel=ylabel)
-    axes.set_ylim(bottom=0)
-    return figure
+    from ...tokenizer import Tokenizer
 
 
 def single_tokens(words: str, tokenizer: "Tokenizer") -> dict[str, int]:
@@ -106,18 +69,9 @@ def one_hot_picture(token_id: int, table: Tensor) -> Figure:
     figure, axes = plt.subplots(1, 3, figsize=(6.4, 2.4), width_ratios=[len(table), table.shape[1], table.shape[1]])
     titles = (f"one-hot of id {token_id}", "× table", "= row of the table")
     for ax, grid, title in zip(axes, (one_hot, table, one_hot @ table), titles):
-        _numbers(ax, grid)
+        number_grid(ax, grid)
         ax.set_title(title)
     axes[1].add_patch(Rectangle((-0.5, token_id - 0.5), table.shape[1], 1, fill=False, edgecolor=COLOURS[3], linewidth=2))
     axes[1].set_ylabel("token id")
     axes[1].set_yticks(range(len(table)))
     return figure
-
-
-def _numbers(ax: Axes, grid: Tensor) -> None:
-    ax.imshow(grid, cmap="Blues", vmin=-1, vmax=2)
-    ax.grid(visible=False)
-    ax.set_xticks([])
-    ax.set_yticks([])
-    for (y, x), value in [((y, x), grid[y, x]) for y in range(grid.shape[0]) for x in range(grid.shape[1])]:
-        ax.text(x, y, f"{value:g}", ha="center", va="center")
