@@ -62,8 +62,8 @@ def slider(value: float, low: float, high: float, step: float = 1, label: str = 
     if widgets is None:
         return SimpleNamespace(value=value)
     kind = widgets.IntSlider if isinstance(step, int) else widgets.FloatSlider
-    layout, style = widgets.Layout(width="32em"), {"description_width": "9em"}
-    return kind(value=value, min=low, max=high, step=step, description=label, continuous_update=False, layout=layout, style=style)
+    look = {"layout": widgets.Layout(width="32em"), "style": {"description_width": "9em"}}
+    return kind(value=value, min=low, max=high, step=step, description=label, continuous_update=False, **look)
 
 
 def choice(options: Sequence[str], label: str = "") -> Any:
