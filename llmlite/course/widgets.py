@@ -45,7 +45,9 @@ def explore(draw: "Callable[..., Figure]", alt: str, **controls: Any) -> None:
 
     for control in controls.values():
         control.observe(redraw, "value")
-    show(widgets.VBox([*controls.values(), message, image]), text=alt, picture=first)
+    box = widgets.VBox([*controls.values(), message, image])
+    box.add_class("llmlite-explore")
+    show(box, text=alt, picture=first)
 
 
 def text_box(value: str, label: str = "") -> Any:
@@ -114,10 +116,11 @@ def merge_walk(text: str, merges: "Sequence[Pair]") -> None:
     widgets, last = _widgets(), len(merges)
     if widgets is None:
         return show(None, text=describe(last), html=page(last))
-    slider = widgets.IntSlider(value=0, max=last, description="merges", layout=widgets.Layout(width="32em"))
-    body = widgets.HTML(page(0))
-    slider.observe(lambda change: setattr(body, "value", page(change["new"])), "value")
-    show(widgets.VBox([slider, body]), text=describe(last), html=page(last))
+    steps_done, body = slider(0, 0, last, label="merges"), widgets.HTML(page(0))
+    steps_done.observe(lambda change: setattr(body, "value", page(change["new"])), "value")
+    box = widgets.VBox([steps_done, body])
+    box.add_class("llmlite-explore")
+    show(box, text=describe(last), html=page(last))
 
 
 def chat_box(llm: "LLM", max_tokens: int = 200) -> None:
