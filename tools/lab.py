@@ -8,7 +8,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def main() -> None:
-    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={ROOT}", "notebooks/00_welcome.ipynb"]
+    first = "--LabApp.default_url=/lab/tree/notebooks/00_welcome.ipynb"  # so that the printed address leads there too
+    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={ROOT}", first]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append("--allow-root")
     os.chdir(ROOT)
