@@ -123,20 +123,24 @@ def merge_walk(text: str, merges: "Sequence[Pair]") -> None:
     show(box, text=describe(last), html=page(last))
 
 
-def chat_box(llm: "LLM", max_tokens: int = 200) -> None:
-    """A chat with the model: the answer streams in, with the tokens and the time of both phases under it."""
+def chat_box(llm: "LLM", **options: Any) -> None:
+    """A chat with the model: the answer streams in, with the tokens and the time of both phases under it.
+
+    Options are those of `llmlite.sampling.SamplingParams`. Unless they say otherwise the likeliest token is always taken: a
+    model as small as SmolLM2 easily loses its thread after an unlikely one.
+    """
     text = "A chat box: type a question, press Send, and the answer appears word by word, with its times below."
     widgets = _widgets()
     if widgets is None:
         return show(None, text=f'{text} It needs ipywidgets; print(llm.chat("...").text) works without.')
-    show(_ChatBox(widgets, llm, max_tokens).view, text=text)
+    show(_ChatBox(widgets, llm, {"temperature": 0.0, "max_tokens": 200} | options).view, text=text)
 
 
 class _ChatBox:
     """The parts of the chat widget. Answers are generated in a thread, so that Stop can be heard."""
 
-    def __init__(self, widgets: Any, llm: "LLM", max_tokens: int) -> None:
-        self.llm, self.max_tokens = llm, max_tokens
+    def __init__(self, widgets: Any, llm: "LLM", options: dict[str, Any]) -> None:
+        self.llm, self.options = llm, options
         self.messages: list[dict[str, str]] = []
         self.stopped, self.busy, self.turn = threading.Event(), False, 0
         self.log, self.times = widgets.HTML(), widgets.HTML()
@@ -168,7 +172,7 @@ class _ChatBox:
         messages = [*self.messages, {"role": "user", "content": said}]
         self._draw(messages)
         try:
-            stream = self.llm.stream(messages, max_tokens=self.max_tokens)
+            stream = self.llm.stream(messages, **self.options)
             for _ in stream:
                 if turn != self.turn:  # the reader has started anew
                     return
