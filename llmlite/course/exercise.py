@@ -58,7 +58,8 @@ def next_hint(name: str) -> str:
     hints = _find(name)
     n = _given.get(name, 0) % len(hints)
     _given[name] = n + 1
-    return f"Hint {n + 1} of {len(hints)} for {name}: {hints[n]}"
+    last = f' (the last; solution("{name}") shows one way)' if n + 1 == len(hints) else ""
+    return f"Hint {n + 1} of {len(hints)} for {name}: {hints[n]}{last}"
 
 
 def solution(name: str) -> None:

@@ -12,7 +12,6 @@ import os
 import re
 import symtable
 import types
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,24 +41,19 @@ def path(word: str) -> Path:
     return folder() / f"{word}.py"
 
 
-def read(word: str) -> dict[str, str]:
-    """The sections of a chapter's workbook, name -> source. Raises ValueError for a file that is not one."""
+def read(word: str) -> dict[str, tuple[str, str]]:
+    """The sections of a chapter's workbook, name -> (sum, source). Raises ValueError for a file that is not one."""
     file = path(word)
     if not file.exists():
         return {}
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise ValueError(f"{file.name} cannot be read ({error})") from None
-    return {name: source for name, _, source in _sections(text, file.name)}
-
-
-def _sections(text: str, name: str) -> Iterator[tuple[str, str, str]]:
+        raise ValueError(f"it cannot be read ({error})") from None
     parts = _MARK.split(text)
     if len(parts) < 4 and text.strip():
-        raise ValueError(f"{name} holds no answers that llmlite wrote")
-    for i in range(1, len(parts), 3):
-        yield parts[i], parts[i + 1], parts[i + 2].strip("\n") + "\n"
+        raise ValueError("it holds no answers that llmlite wrote")
+    return {name: (sum_, source.strip("\n") + "\n") for name, sum_, source in zip(parts[1::3], parts[2::3], parts[3::3])}
 
 
 def load(word: str, name: str, source: str) -> Any:
@@ -73,18 +67,17 @@ def load(word: str, name: str, source: str) -> Any:
         raise ValueError(f"{type(error).__name__}: {error}") from None
 
 
-def put_back(words: list[str] | None = None) -> tuple[dict[str, list[str]], list[str]]:
+def put_back() -> tuple[dict[str, list[str]], list[str]]:
     """Install every saved answer. Returns the names installed by chapter, and a line for each that was skipped."""
     done: dict[str, list[str]] = {}
     problems: list[str] = []
-    for word in words or [c.word for c in CHAPTERS if c.ready]:
+    for word in [c.word for c in CHAPTERS if c.ready]:
         try:
-            text = path(word).read_text(encoding="utf-8") if path(word).exists() else ""
-            sections = list(_sections(text, path(word).name))
-        except (OSError, ValueError) as error:
+            sections = read(word)
+        except ValueError as error:
             problems.append(f"workbook/{path(word).name} was skipped and left as it is: {error}")
             continue
-        for name, sum_, source in sections:
+        for name, (sum_, source) in sections.items():
             if problem := _put_back(word, name, sum_, source):
                 problems.append(f"workbook/{path(word).name}: {name} was skipped and left as it is: {problem}")
             else:
@@ -120,7 +113,7 @@ def save(word: str, name: str, answer: Any) -> str:
     if again.state != "right":
         raise CannotSave(f"outside of this notebook it does not pass: {again.sentence}")
     try:
-        sections, remark = read(word), ""
+        sections, remark = {n: source for n, (_, source) in read(word).items()}, ""
         if name in sections and not _loads(word, name, sections[name]):
             remark = _copy_aside(word)
     except ValueError:
