@@ -2,6 +2,8 @@
 
 import copy
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +11,10 @@ import notebook_files as notebooks
 import pytest
 from nbclient import NotebookClient
 from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell
+from nbformat.v4 import new_code_cell, new_notebook
 from notebook_files import PATHS
+
+from llmlite.course.chapters import exercises
 
 NOT_COMPARED = {"image/png", "application/vnd.jupyter.widget-view+json"}
 PEAK = "print('peak', open('/proc/self/status', encoding='utf-8').read().split('VmHWM:')[1].split()[0])"
@@ -58,6 +62,27 @@ def test_twice_in_one_kernel_on_one_thread(path: Path, monkeypatch: pytest.Monke
     for cell in second:
         if notebooks.IGNORED not in cell.metadata.get("tags", []) and "hint(" not in cell.source:
             assert _compared(cell.outputs) == committed[cell.id.removesuffix("-again")], cell.id
+
+
+def test_the_engine_runs_on_a_workbook_that_holds_every_answer(empty_workbook: Path) -> None:
+    """Every exercise solved, in one kernel; then other processes find the answers, and the model says what it always says."""
+    notebook = new_notebook(cells=[new_code_cell("from llmlite.course import exercise, lesson")])
+    words = [notebooks.chapter_of(path).word for path in PATHS]
+    for word in words:
+        notebook.cells += [new_code_cell(f'lesson("{word}")')]
+        notebook.cells += [new_code_cell(notebooks.solve(word, name)) for name in exercises(word)]
+    _run(notebook, PATHS[0])
+    total = sum(len(exercises(word)) for word in words)
+    assert f"{total} of {total} exercises are yours" in _command("progress")
+    prompt = ("generate", "The capital of France is", "--temperature=0", "--max-tokens=12")
+    assert _command(*prompt, "--workbook") == _command(*prompt) != ""
+
+
+def _command(*arguments: str) -> str:
+    """What the llmlite command prints."""
+    run = subprocess.run([sys.executable, "-m", "llmlite", *arguments], capture_output=True, text=True, encoding="utf-8")
+    assert run.returncode == 0, run.stderr
+    return run.stdout
 
 
 def _run(notebook: NotebookNode, path: Path) -> None:
