@@ -81,7 +81,7 @@ class AttentionMaps:
     def heads(self, text: str, chosen: Mapping[str, tuple[int, int]]) -> Figure:
         """The maps of several heads side by side: name -> (layer, head)."""
         words, maps = self.tokens(text), self.of(text)
-        figure, axes = plt.subplots(1, len(chosen), figsize=(9.6, 3.6), sharey=True)
+        figure, axes = plt.subplots(1, len(chosen), figsize=(8.8, 3.9), sharey=True)
         for ax, (name, (layer, head)) in zip(axes, chosen.items()):
             image = _map(ax, maps[layer, head], words)
             ax.set_title(f"{name}\n(layer {layer}, head {head})")
@@ -117,11 +117,12 @@ def _map(ax: Axes, weights: Tensor, words: Sequence[str]) -> Any:
 
 def drift(same: Sequence[float], other: Sequence[float], labels: tuple[str, str]) -> Figure:
     """Two lines of cosines over the layers, with the table at 0."""
-    figure, axes = plt.subplots()
+    figure, axes = plt.subplots(figsize=(6.4, 3.0))
     for values, label in zip((same, other), labels):
         axes.plot(range(len(values)), values, "o-", markersize=3, label=label)
     axes.set(title="How alike the vectors of “bank” are", xlabel="after layer (0: from the table)", ylabel="cosine (no unit)")
     axes.set_ylim(0, 1.05)
+    axes.set_yticks([0, 0.5, 1])
     axes.legend(loc="lower left")
     return figure
 
@@ -133,7 +134,7 @@ def soft_lookup(weights: Tensor, values: Tensor) -> Figure:
     for ax, grid, title in zip(axes, grids, ("weights", "× values", "= average")):
         number_grid(ax, grid / 10 if float(grid.max()) > 2 else grid)
         for text, value in zip(ax.texts, grid.flatten().tolist()):
-            text.set_text(f"{value:g}")
+            text.set_text(f"{value:g}" if ax is axes[1] else f"{value:.3g}" if value > 1 else f"{value:.3f}")
         ax.set_title(title)
     axes[0].set_xlabel("key")
     axes[0].set_xticks(range(len(values)))
@@ -144,18 +145,21 @@ def soft_lookup(weights: Tensor, values: Tensor) -> Figure:
 
 def scale_picture(sizes: Sequence[int], spread: Sequence[float], largest: Mapping[str, Sequence[float]]) -> Figure:
     """Left: how the spread of dot products grows with head_dim. Right: the largest weight with and without the scale."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.2))
+    figure, (left, right) = plt.subplots(1, 2, figsize=(8.0, 3.0))
     left.plot(sizes, spread, "o", label="measured")
     left.plot(sizes, [d**0.5 for d in sizes], "--", color="black", label="√head_dim")
     left.set_yscale("log", base=2)
+    left.set_yticks([2, 8, 32], ["2", "8", "32"])
     left.set(title="Spread of q · k", ylabel="standard deviation (no unit)")
     for (label, values), mark in zip(largest.items(), ("s-", "o-")):
         right.plot(sizes, values, mark, label=label)
     right.set(title="The largest of 16 weights, on average", ylabel="weight (no unit)", ylim=(0, 1))
     for ax in (left, right):
         ax.set_xscale("log", base=2)
+        ax.set_xticks(sizes, [str(size) for size in sizes])
         ax.set_xlabel("head_dim")
-        ax.legend()
+    left.legend()
+    right.legend(loc="center right")
     return figure
 
 
@@ -176,7 +180,7 @@ def mask_picture(masks: Mapping[str, tuple[Tensor, int]]) -> Figure:
 
 def growth(lengths: Sequence[int], milliseconds: Mapping[str, Sequence[float]]) -> Figure:
     """Lines over the number of tokens, both axes in powers of two: a square law is a straight line."""
-    figure, axes = plt.subplots()
+    figure, axes = plt.subplots(figsize=(6.4, 3.2))
     for (label, values), style in zip(milliseconds.items(), ("--", "o-")):
         axes.plot(lengths, values, style, label=label, color="black" if style == "--" else None)
     axes.set_xscale("log", base=2)
