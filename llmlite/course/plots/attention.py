@@ -81,7 +81,7 @@ class AttentionMaps:
     def heads(self, text: str, chosen: Mapping[str, tuple[int, int]]) -> Figure:
         """The maps of several heads side by side: name -> (layer, head)."""
         words, maps = self.tokens(text), self.of(text)
-        figure, axes = plt.subplots(1, len(chosen), figsize=(8.8, 3.9), sharey=True)
+        figure, axes = plt.subplots(1, len(chosen), figsize=(8.8, 3.6), sharey=True)
         for ax, (name, (layer, head)) in zip(axes, chosen.items()):
             image = _map(ax, maps[layer, head], words)
             ax.set_title(f"{name}\n(layer {layer}, head {head})")
@@ -109,7 +109,7 @@ class AttentionMaps:
 
 def _map(ax: Axes, weights: Tensor, words: Sequence[str]) -> Any:
     image = ax.imshow(weights, cmap="Blues", vmin=0, vmax=1)
-    ax.set_xticks(range(len(words)), list(words), rotation=60, ha="right", rotation_mode="anchor")
+    ax.set_xticks(range(len(words)), list(words), rotation=90)
     ax.set_yticks(range(len(words)), list(words))
     ax.grid(visible=False)
     return image
@@ -164,13 +164,13 @@ def scale_picture(sizes: Sequence[int], spread: Sequence[float], largest: Mappin
 
 
 def mask_picture(masks: Mapping[str, tuple[Tensor, int]]) -> Figure:
-    """Masks side by side, a ✓ where a query may look: title -> (mask, position of the first query)."""
+    """Masks side by side, a dot where a query may look: title -> (mask, position of the first query)."""
     tallest = max(len(mask) for mask, _ in masks.values())
     figure, axes = plt.subplots(1, len(masks), figsize=(3.4 * len(masks), 0.9 + 0.45 * tallest), squeeze=False)
     for ax, (title, (mask, first)) in zip(axes[0], masks.items()):
         ax.imshow(mask, cmap="Blues", vmin=0, vmax=2)
         for query, key in mask.nonzero().tolist():
-            ax.text(key, query, "✓", ha="center", va="center")
+            ax.plot(key, query, "o", color=COLOURS[0], markersize=6)
         ax.set_xticks(range(mask.shape[1]))
         ax.set_yticks(range(len(mask)), range(first, first + len(mask)))
         ax.grid(visible=False)
@@ -180,12 +180,13 @@ def mask_picture(masks: Mapping[str, tuple[Tensor, int]]) -> Figure:
 
 def growth(lengths: Sequence[int], milliseconds: Mapping[str, Sequence[float]]) -> Figure:
     """Lines over the number of tokens, both axes in powers of two: a square law is a straight line."""
-    figure, axes = plt.subplots(figsize=(6.4, 3.2))
+    figure, axes = plt.subplots(figsize=(5.6, 2.9))
     for (label, values), style in zip(milliseconds.items(), ("--", "o-")):
         axes.plot(lengths, values, style, label=label, color="black" if style == "--" else None)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xticks(lengths, [str(n) for n in lengths])
+    axes.minorticks_off()
     axes.set(title="One layer's attention to a whole prompt", xlabel="tokens", ylabel="milliseconds")
     axes.legend()
     return figure
