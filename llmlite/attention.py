@@ -31,7 +31,8 @@ def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Te
 def causal_mask(queries: int, keys: int, offset: int = 0) -> Tensor:
     """Say which keys each query may see: True where key position <= query position.
 
-    The mask is (queries, keys). Keys stand at positions 0 to keys - 1; queries at offset, offset + 1, ... (offset tokens came before them).
+    The mask is (queries, keys). Keys stand at positions 0 to keys - 1; queries at offset, offset + 1, ... (offset tokens
+    came before them).
     """
     query_positions = torch.arange(offset, offset + queries)
     return torch.arange(keys) <= query_positions[:, None]

@@ -100,8 +100,9 @@ class AttentionMaps:
         left.set(title=f"Layer {layer}, head {head}", xlabel="... looks at this one", ylabel="this token ...")
         shares = maps[layer, head, token]
         right.barh(range(len(words)), shares, color=COLOURS[3])
-        right.set_yticks(range(len(words)), words)
-        right.set(title=f"Token {token}: {words[token]!r}", xlabel="share of its attention", xlim=(0, 1))
+        right.set_yticks(range(len(words)), words, parse_math=False)
+        right.set_title(f"Token {token}: {words[token]!r}", parse_math=False)
+        right.set(xlabel="share of its attention", xlim=(0, 1))
         right.set_ylim(len(words) - 0.5, -0.5)
         right.grid(axis="y", visible=False)
         return figure
@@ -109,8 +110,8 @@ class AttentionMaps:
 
 def _map(ax: Axes, weights: Tensor, words: Sequence[str]) -> Any:
     image = ax.imshow(weights, cmap="Blues", vmin=0, vmax=1)
-    ax.set_xticks(range(len(words)), list(words), rotation=90)
-    ax.set_yticks(range(len(words)), list(words))
+    ax.set_xticks(range(len(words)), list(words), rotation=90, parse_math=False)
+    ax.set_yticks(range(len(words)), list(words), parse_math=False)
     ax.grid(visible=False)
     return image
 
