@@ -12,10 +12,10 @@ from .embedding import softmax
 
 
 def attention_weights(q: Tensor, k: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Share each query's attention among the keys: softmax of q.k / sqrt(head_dim), zero where mask is False.
+    """Share each query's attention among the keys: softmax of q.k / sqrt(head_dim).
 
-    q is (..., queries, head_dim), k is (..., keys, head_dim), mask broadcasts to (..., queries, keys). A query that may see
-    nothing gets zeros.
+    q is (..., queries, head_dim), k is (..., keys, head_dim), mask broadcasts to (..., queries, keys). A weight is zero where
+    mask is False; a query that may see nothing gets zeros.
     """
     scores = q @ k.mT / math.sqrt(q.shape[-1])  # (..., queries, keys)
     if mask is not None:
@@ -29,9 +29,10 @@ def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Te
 
 
 def causal_mask(queries: int, keys: int, offset: int = 0) -> Tensor:
-    """Say which keys each query may see: (queries, keys), True where key position <= query position.
+    """Say which keys each query may see: True where key position <= query position.
 
-    Keys stand at positions 0 to keys - 1; queries at offset, offset + 1, ... (offset tokens came before them).
+    The mask is (queries, keys). Keys stand at positions 0 to keys - 1; queries at offset, offset + 1, ... (offset tokens
+    came before them).
     """
     query_positions = torch.arange(offset, offset + queries)
     return torch.arange(keys) <= query_positions[:, None]
