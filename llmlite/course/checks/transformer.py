@@ -23,11 +23,11 @@ EXERCISES = {
     ),
     "Block": (
         "Two lines. Each has the form x = x + part(norm(x)), with a part and a norm that __init__ has made.",
-        "The first: x = x + self.self_attn(self.input_layernorm(x), cos, sin, mask, cache). It makes a new tensor, += would not.",
+        "The first: x = x + self.self_attn(self.input_layernorm(x), cos, sin, mask, cache). += would change the caller's x.",
         "The second reads what the first returned: return x + self.mlp(self.post_attention_layernorm(x)).",
     ),
     "count_parameters": (
-        "Write down the shape of each weight of one block, count, and multiply by the layers. Then the tables and the last norm.",
+        "Write down the shape of each weight of one block, count, multiply by the layers. Then the tables and the last norm.",
         "q = heads × head_dim and kv = kv_heads × head_dim. q_proj and o_proj are hidden × q, k_proj and v_proj hidden × kv.",
         "A block has 2 × hidden × (q + kv) + 3 × hidden × intermediate + 2 × hidden, and the biases and q/k norms where the "
         "config has them. One table if tied, two if not. One more norm of hidden numbers at the end.",
