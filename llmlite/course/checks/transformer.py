@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import torch
@@ -107,7 +108,7 @@ def any_shape(answer: Any, draw: random.Random) -> None:
         x, weight = normal(draw, *shape), normal(draw, shape[-1])
         want = F.rms_norm(x, (shape[-1],), weight, 1e-5)
         sentence = "each row along the last dimension has a root-mean-square of its own"
-        got = works(lambda x=x, w=weight: answer(x.clone(), w, 1e-5), "x may have any number of dimensions", shape=shape)
+        got = works(partial(answer, x.clone(), weight, 1e-5), "x may have any number of dimensions", shape=shape)
         close(got, want, sentence, shape=shape)
 
 
@@ -184,7 +185,7 @@ def gate_by_hand(answer: Any, draw: random.Random) -> None:
 def gate_shapes(answer: Any, draw: random.Random) -> None:
     for shape in ((4,), (2, 3, 4), (1, 1, 7)):
         gate, up = normal(draw, *shape), normal(draw, *shape)
-        got = works(lambda g=gate, u=up: answer(g.clone(), u.clone()), "any shape is allowed", shape=shape)
+        got = works(partial(answer, gate.clone(), up.clone()), "any shape is allowed", shape=shape)
         close(got, F.silu(gate) * up, "the result is value by value, in the shape of gate", shape=shape)
     for dtype in (torch.float16, torch.bfloat16, torch.float64):
         got = answer(normal(draw, 4, dtype=dtype), normal(draw, 4, dtype=dtype))

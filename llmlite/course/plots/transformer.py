@@ -28,7 +28,9 @@ def block_picture() -> Figure:
         axes.annotate("", (left + 1.8, 2.1), (left + 0.8, 2.1), arrowprops=arrow)
         axes.plot([left + 4.4, left + 5.3], [2.1, 2.1], color="black", linewidth=1.4)
         axes.annotate("", (left + 5.3, 0.28), (left + 5.3, 2.13), arrowprops=arrow)
-        axes.text(left + 5.3, 0, "+", ha="center", va="center", fontsize=15, bbox={"boxstyle": "circle,pad=0.15", "fc": "white"})
+        axes.text(
+            left + 5.3, 0, "+", ha="center", va="center", fontsize=15, bbox={"boxstyle": "circle,pad=0.15", "fc": "white"}
+        )
     axes.set_title("One block: two branches read a normalised copy and add to the stream")
     return figure
 
@@ -75,7 +77,7 @@ def cost_bars(shares: Mapping[str, Mapping[str, float]], title: str, xlabel: str
     axes.invert_yaxis()
     axes.set(title=title, xlabel=xlabel, xlim=(0, 100))
     axes.grid(axis="y", visible=False)
-    axes.legend(ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.32), frameon=False)
+    axes.legend(ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.28), frameon=False)
     return figure
 
 
