@@ -63,7 +63,10 @@ class Cache(Protocol):
 
 
 def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
-    """Scale each row of x to unit root-mean-square, then by weight. Computed in float32, returned in x's dtype."""
+    """Scale each row of x to unit root-mean-square, then by weight.
+
+    Computed in float32, returned in x's dtype.
+    """
     wide = x.float()
     scale = torch.rsqrt(wide.square().mean(dim=-1, keepdim=True) + eps)
     return (wide * scale).to(x.dtype) * weight
@@ -75,7 +78,7 @@ def swiglu(gate: Tensor, up: Tensor) -> Tensor:
 
 
 def count_parameters(config: Config) -> int:
-    """How many numbers training has set in a model of this shape; with tied embeddings the table counts once."""
+    """Count the numbers that training sets in a model of this shape; a tied table counts once."""
     hidden, q = config.hidden_size, config.num_attention_heads * config.head_dim
     kv = config.num_key_value_heads * config.head_dim
     attention = 2 * hidden * q + 2 * hidden * kv  # q and o, k and v
@@ -162,7 +165,7 @@ class MLP(nn.Module):
 
 
 class Block(nn.Module):
-    """One layer: attention, then the MLP, each on a normalised copy and added to the residual stream."""
+    """One layer: attention, then the MLP; each reads a normalised copy and adds to the stream."""
 
     def __init__(self, config: Config, layer: int) -> None:
         super().__init__()
@@ -172,6 +175,7 @@ class Block(nn.Module):
         self.mlp = MLP(config)
 
     def forward(self, x: Tensor, cos: Tensor, sin: Tensor, mask: Tensor | None, cache: Cache | None) -> Tensor:
+        """The stream x (batch, tokens, hidden_size) after this layer."""
         x = x + self.self_attn(self.input_layernorm(x), cos, sin, mask, cache)
         return x + self.mlp(self.post_attention_layernorm(x))
 

@@ -144,6 +144,6 @@ def from_notebook(word: str, name: str) -> Any:
     assert len(cells) == 1
     file = f"<cell of {name}>"
     linecache.cache[file] = (len(cells[0]), None, cells[0].splitlines(keepends=True), file)
-    space: dict[str, Any] = {"exercise": lambda answer: answer, "__name__": "__main__"}
+    space: dict[str, Any] = {"exercise": lambda answer: answer, "nn": torch.nn, "__name__": "__main__"}
     exec(compile("from __future__ import annotations\n" + cells[0], file, "exec"), space)
     return space[name]
