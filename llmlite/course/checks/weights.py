@@ -20,19 +20,19 @@ EXERCISES = {
     ),
     "decode_q8_0": (
         "raw.view(-1, 34) has one row for each block. What stands in columns 0 and 1, and what in columns 2 to 33?",
-        "view(torch.int8) reads bytes as signed; view(torch.float16) reads pairs of bytes. The second needs memory without gaps: "
+        "view(torch.int8) reads bytes as signed; view(torch.float16) reads pairs of bytes, and needs memory without gaps: "
         ".contiguous() first.",
         "return blocks[:, 2:].view(torch.int8).float() * blocks[:, :2].contiguous().view(torch.float16).float()",
     ),
     "decode_q4_1": (
         "raw.view(-1, 20): columns 0 and 1 are the scale, 2 and 3 the minimum, 4 to 19 the sixteen bytes of codes.",
-        "The low half of a byte is byte & 15, the high half byte >> 4. All low halves come first: torch.cat of the two, along dim 1.",
+        "The low half of a byte is byte & 15, the high half byte >> 4. All low halves come first: torch.cat((low, high), 1).",
         "codes * scale + minimum, with the codes from 0 to 15 as they are, everything in float32.",
     ),
     "unpermute": (
         "Within a head of 6 rows the file has 0, 3, 1, 4, 2, 5 of the original. Which rows of the file go to the first half?",
         "Of each head's rows, those with even numbers come first, then those with odd numbers.",
-        "weight.reshape(heads, -1, 2, *weight.shape[1:]) splits rows into pairs; swap dims 1 and 2 and reshape to weight.shape.",
+        "weight.reshape(heads, -1, 2, *weight.shape[1:]) makes pairs of rows; swap dims 1 and 2, reshape to weight.shape.",
     ),
 }
 
