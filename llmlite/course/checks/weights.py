@@ -300,8 +300,10 @@ def _interleaved(weight: np.ndarray, heads: int) -> np.ndarray:
 
 @check("unpermute")
 def one_head(answer: Any, draw: random.Random) -> None:
-    rows = torch.tensor([[0.0], [3.0], [1.0], [4.0], [2.0], [5.0]])
-    _match_rows(answer, rows, 1, torch.arange(6.0)[:, None], {"rows": "[0, 3, 1, 4, 2, 5]", "heads": 1})
+    columns = torch.tensor([0.0, 0.1, 0.2, 0.3])
+    rows = torch.tensor([0.0, 3.0, 1.0, 4.0, 2.0, 5.0])[:, None] + columns
+    want = torch.arange(6.0)[:, None] + columns
+    _match_rows(answer, rows, 1, want, {"rows": "0, 3, 1, 4, 2, 5, of 4 columns", "heads": 1})
 
 
 @check("unpermute")
