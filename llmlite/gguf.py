@@ -87,7 +87,10 @@ def decode_q4_0(raw: Tensor) -> Tensor:
 
 
 def decode_q4_1(raw: Tensor) -> Tensor:
-    """Blocks of 32 values in 20 bytes: float16 scale d and minimum m, 16 bytes of 4-bit codes q; value = d * q + m."""
+    """Blocks of 32 values in 20 bytes: scale d, minimum m, 4-bit codes q; value = d * q + m.
+
+    d and m are float16 and come first, then 16 bytes of codes.
+    """
     blocks = raw.view(-1, 20)
     return _nibbles(blocks[:, 4:]).mul_(_halves(blocks[:, :2])).add_(_halves(blocks[:, 2:4]))
 
@@ -134,9 +137,10 @@ class Header(NamedTuple):
 
 
 def read_header(data: bytes) -> Header:
-    """Read the first 24 bytes of a GGUF file, little-endian: magic, uint32 version, uint64 tensor and value counts.
+    """Read a GGUF file's first 24 bytes: its magic, version, and counts of tensors and values.
 
-    Raises ModelFileError for fewer bytes, another magic number, a big-endian file, and versions other than 2 and 3.
+    All are little-endian: a uint32, then two uint64. Raises ModelFileError for fewer bytes, another magic number, a big-endian
+    file, and versions other than 2 and 3.
     """
     if not b"GGUF".startswith(data[:4]):
         raise ModelFileError(f"not a GGUF file: it starts with {data[:4]!r}, not b'GGUF'")

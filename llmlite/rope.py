@@ -86,5 +86,8 @@ def permute(weight: Tensor, heads: int) -> Tensor:
 
 
 def unpermute(weight: Tensor, heads: int) -> Tensor:
-    """Undo `permute`: GGUF files of the Llama family store q and k interleaved, and this brings them to half-split."""
+    """Undo `permute`: bring the rows of a q or k weight (or bias) back to half-split.
+
+    GGUF files of the Llama family store them interleaved.
+    """
     return weight.reshape(heads, -1, 2, *weight.shape[1:]).transpose(1, 2).reshape(weight.shape)

@@ -1,9 +1,12 @@
+import importlib.util
 import json
 import re
 import shutil
 import struct
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import gguf
 import numpy as np
@@ -515,6 +518,40 @@ def test_config_defaults_are_those_of_transformers(folder):
     assert (config.num_key_value_heads, config.head_dim, config.rope_theta) == (9, 8, 10000.0)
     assert not config.attention_bias
     assert hf_config(spec | {"model_type": "qwen2"}).attention_bias
+
+
+# --- the real model against another engine ---
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, Any]:
+    """What tools/reference_logits.py computes now, from the file by way of the gguf package and transformers."""
+    path = Path(__file__).resolve().parents[1] / "tools" / "reference_logits.py"
+    spec = importlib.util.spec_from_file_location("reference_logits", path)
+    assert spec and spec.loader
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    return {"path": tool.DATA, "content": tool.reference()}
+
+
+def test_the_reference_in_data_is_what_its_script_makes(made):
+    kept = json.loads(made["path"].read_text(encoding="utf-8"))
+    assert kept["model"] == made["content"]["model"]
+    for prompt, again in zip(kept["prompts"], made["content"]["prompts"], strict=True):
+        assert (prompt["text"], prompt["ids"]) == (again["text"], again["ids"])
+        assert len(prompt["logits"].keys() ^ again["logits"].keys()) <= 2  # two logits that are nearly equal may change places
+        for i in prompt["logits"].keys() & again["logits"].keys():
+            assert prompt["logits"][i] == pytest.approx(again["logits"][i], abs=1e-3)
+
+
+def test_the_real_model_has_the_logits_of_the_reference(smollm2, made):
+    for prompt in json.loads(made["path"].read_text(encoding="utf-8"))["prompts"]:
+        assert smollm2.encode(prompt["text"]) == prompt["ids"]
+        with torch.inference_mode():
+            logits = smollm2.model(torch.tensor([prompt["ids"]]))[0, -1]
+        got = {i: float(logits[int(i)]) for i in prompt["logits"]}
+        assert got == pytest.approx(prompt["logits"], abs=1e-3)
+        assert str(int(logits.argmax())) == next(iter(prompt["logits"]))
 
 
 # --- what loading costs ---
