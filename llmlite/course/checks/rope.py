@@ -1,6 +1,5 @@
 """Checks of chapter 04."""
 
-import math
 import random
 from functools import partial
 from typing import Any
@@ -17,13 +16,13 @@ EXERCISES = {
         "Raise ValueError where head_dim % 2 is not 0; otherwise return theta ** (-torch.arange(0, head_dim, 2) / head_dim).",
     ),
     "apply_rope": (
-        "Write a for the first half of the last dimension and b for the second half. Number i of a and number i of b are a pair.",
+        "Call the first half of the last dimension a and the second half b. Number i of a and number i of b are a pair.",
         "a, b = x.chunk(2, dim=-1). The new a is a cos - b sin. The new b is b cos + a sin, with the old a.",
         "Put the two new halves side by side with torch.cat((..., ...), dim=-1), and take x's dtype with .to(x.dtype).",
     ),
     "permute": (
         "Within one head the rows are two halves. The new order takes one row of the first half, one of the second, in turn.",
-        "Seen as (heads, 2, head_dim / 2, ...), the second number says which half a row is in. Which two dimensions change places?",
+        "Seen as (heads, 2, head_dim / 2, ...), the second one says which half a row is in. Which two change places?",
         "Reshape to (heads, 2, -1, *weight.shape[1:]), transpose dimensions 1 and 2, and reshape to weight.shape.",
     ),
 }
@@ -40,11 +39,13 @@ def _alike(got: Any, want: Tensor, tolerance: float = 1e-4) -> bool:
 
 @check("rope_frequencies")
 def by_hand(answer: Any, draw: random.Random) -> None:
-    lines = {"call": "rope_frequencies(4, 10000.0)"}
+    lines: dict[str, Any] = {"call": "rope_frequencies(4, 10000.0)"}
     got, want = answer(4, 10000.0), torch.tensor([1.0, 0.01], dtype=torch.float64)
     not_missing(got, **lines)
     if isinstance(got, Tensor) and got.dim() == 1 and len(got) == 4:
-        raise Mistake("there is one frequency for each number: a pair shares one, so head_dim / 2 are expected", **lines, yours=got)
+        raise Mistake(
+            "there is one frequency for each number: a pair shares one, so head_dim / 2 are expected", **lines, yours=got
+        )
     for wrong, sentence in (
         ([1.0, 0.1], "the exponent of pair i is -i / head_dim here, it should be -2 i / head_dim"),
         ([1.0, 100.0], "the frequencies grow: the exponent needs a minus sign"),
@@ -63,6 +64,11 @@ def real_sizes(answer: Any, draw: random.Random) -> None:
     for head_dim, theta in ((64, 100000.0), (128, 500000.0), (2, 10000.0), (2 * draw.randint(3, 60), draw.uniform(2e3, 1e6))):
         call = f"rope_frequencies({head_dim}, {theta:.6g})"
         got, want = answer(head_dim, theta), _frequencies(head_dim, theta)
+        if isinstance(got, Tensor) and got.shape == want.shape and len(got) > 1 and not got[1:].any():
+            sentence = (
+                "float16 ends at 65504, so a larger theta is infinite: compute in float32 or better, not in half precision"
+            )
+            raise Mistake(sentence, call=call, yours=got[:4], expected=want[:4])
         close(got, want, "pair i has the frequency theta ** (-2 i / head_dim)", call=call, tolerance=2e-2)
         equal(got.dtype, torch.float32, "the frequencies are float32", call=call)
         if not _alike(got, want, 1e-5):
@@ -103,7 +109,7 @@ def worked_example(answer: Any, draw: random.Random) -> None:
     cos, sin = angles.cos().float(), angles.sin().float()
     a, b = x.chunk(2, dim=-1)
     even, odd = x[:, 0::2], x[:, 1::2]
-    lines = {"x": "[[1, 2, 3, 4]]", "angles": "[[1, 0.01]]"}
+    lines: dict[str, Any] = {"x": "[[1, 2, 3, 4]]", "angles": "[[1, 0.01]]"}
     not_missing(got, **lines)
     left, right = a * cos - b * sin, b * cos + a * sin
     interleaved = torch.stack((even * cos - odd * sin, odd * cos + even * sin), dim=-1).flatten(-2)
@@ -143,7 +149,10 @@ def keeps_x(answer: Any, draw: random.Random) -> None:
 def shapes(answer: Any, draw: random.Random) -> None:
     for shape in ((5, 8), (1, 2), (3, 4, 6), (2, 3, 4, 64), (2, 6, 1, 8), (4, 4, 4, 8)):
         x, angles = normal(draw, *shape), normal(draw, shape[-2], shape[-1] // 2, dtype=torch.float64)
-        call, sentence = f"x {shape}, cos and sin {tuple(angles.shape)}", "x may have any number of dimensions before (tokens, head_dim)"
+        call, sentence = (
+            f"x {shape}, cos and sin {tuple(angles.shape)}",
+            "x may have any number of dimensions before (tokens, head_dim)",
+        )
         got = works(partial(_turn, answer, x, angles), sentence, call=call)
         close(got, _rotated(x, angles), "each token is turned by the angles of its own row", call=call)
 
@@ -194,7 +203,8 @@ def rows_not_columns(answer: Any, draw: random.Random) -> None:
 @check("permute")
 def within_each_head(answer: Any, draw: random.Random) -> None:
     for rows, columns, heads in ((8, 3, 2), (24, 5, 3), (72, 10, 9), (12, 12, 3)):
-        weight, lines = normal(draw, rows, columns), {"weight": f"({rows}, {columns})", "heads": heads}
+        weight = normal(draw, rows, columns)
+        lines: dict[str, Any] = {"weight": f"({rows}, {columns})", "heads": heads}
         got = _reordered(answer, weight, heads)
         for wrong, sentence in (
             (_order(rows, 1), "the rows are interleaved over all heads at once: do it within each head"),
@@ -209,7 +219,8 @@ def within_each_head(answer: Any, draw: random.Random) -> None:
 def a_bias(answer: Any, draw: random.Random) -> None:
     for dtype in (torch.float32, torch.bfloat16, torch.int64):
         bias = torch.arange(12).to(dtype)
-        sentence, lines = "a bias has one dimension, and is reordered like the rows of its weight", {"bias": "0 to 11", "heads": 3}
+        sentence = "a bias has one dimension, and is reordered like the rows of its weight"
+        lines: dict[str, Any] = {"bias": "0 to 11", "heads": 3}
         got = works(partial(answer, bias.clone(), 3), sentence, **lines)
         close(got, bias[_order(12, 3)], sentence, **lines)
         equal(got.dtype, dtype, "the dtype stays as it was", **lines)
@@ -217,7 +228,7 @@ def a_bias(answer: Any, draw: random.Random) -> None:
 
 @check("permute")
 def keeps_weight(answer: Any, draw: random.Random) -> None:
-    weight = normal(draw, 12, math.prod((2, 2)))
+    weight = normal(draw, 12, 4)
     before = weight.clone()
     answer(weight, 3)
     if not torch.equal(weight, before):

@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Circle
 from torch import Tensor
 
 from ..show import COLOURS
@@ -69,7 +70,7 @@ def stretched(lines: Mapping[str, Tensor], context: int) -> Figure:
 
 
 def _circle(axes: Axes) -> None:
-    axes.add_patch(plt.Circle((0, 0), 1, fill=False, color="0.6"))
+    axes.add_patch(Circle((0, 0), 1, fill=False, color="0.6"))
     axes.set_xlim(-1.3, 1.3)
     axes.set_ylim(-1.3, 1.3)
     axes.set_aspect("equal")
