@@ -81,7 +81,7 @@ def apply_rope_interleaved(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
 
 def permute(weight: Tensor, heads: int) -> Tensor:
-    """Reorder the rows of a q or k weight (or bias), head by head, from half-split to interleaved."""
+    """Reorder the rows of a q or k weight (or bias), head by head: half-split to interleaved."""
     return weight.reshape(heads, 2, -1, *weight.shape[1:]).transpose(1, 2).reshape(weight.shape)
 
 
