@@ -67,7 +67,7 @@ def rope_tables(positions: Tensor, frequencies: Tensor) -> tuple[Tensor, Tensor]
 
 
 def apply_rope(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotate x (..., tokens, head_dim) in the half-split layout: dimension i pairs with i + head_dim / 2."""
+    """Rotate x (..., tokens, head_dim) in the half-split layout: i pairs with i + head_dim / 2."""
     a, b = x.chunk(2, dim=-1)
     cos, sin = cos.to(x.dtype), sin.to(x.dtype)
     return torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1)
@@ -81,7 +81,7 @@ def apply_rope_interleaved(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
 
 def permute(weight: Tensor, heads: int) -> Tensor:
-    """Reorder the rows of a q or k weight (or bias) of `heads` heads from the half-split to the interleaved layout."""
+    """Reorder the rows of a q or k weight (or bias), head by head: half-split to interleaved."""
     return weight.reshape(heads, 2, -1, *weight.shape[1:]).transpose(1, 2).reshape(weight.shape)
 
 
