@@ -17,10 +17,10 @@ from . import Mistake, check, close, equal, normal, not_missing, refuses, works
 EXERCISES = {
     "filter_top_p": (
         "p is a share of probability, so softmax comes first. Then walk from the most likely token down.",
-        "probabilities.sort(descending=True, stable=True) gives values and ids. cumsum minus the token's own probability is what "
-        "the more likely ones hold already.",
-        "Drop a token where those before it already hold p or more, but never the first. Then order[drop] are the ids to set to "
-        "-inf, in a copy.",
+        "probabilities.sort(descending=True, stable=True) gives values and ids. cumsum minus the token's own probability is "
+        "what the more likely ones hold already.",
+        "Drop a token where those before it already hold p or more, but never the first. Then order[drop] are the ids to set "
+        "to -inf, in a copy.",
     ),
     "filter_min_p": (
         "The bar is p times the largest probability, wherever that stands.",
@@ -34,8 +34,8 @@ EXERCISES = {
     ),
     "continue_ids": (
         "Keep one list of your own with all ids so far, and one generator that is made before the loop.",
-        "torch.Generator(model.device) starts with the same seed each time: call manual_seed(params.seed), or seed() for a fresh "
-        "one where params.seed is None.",
+        "torch.Generator(model.device) starts with the same seed each time: call manual_seed(params.seed), or seed() for a "
+        "fresh one where params.seed is None.",
         "Each step: logits = prefill(model, fresh, cache), sample(logits[:vocab_size], params, generator, ids), append, yield. "
         "fresh is the prompt at first; then everything without a cache, the last id alone with one.",
     ),
@@ -470,7 +470,7 @@ def knows_nothing(answer: Any, draw: random.Random) -> None:
     if _near(got, 2 ** math.log(size)):
         raise Mistake("a natural logarithm is raised to the power of 2: use one base for both", **lines)
     if _near(got, math.exp(math.log(size) * 8 / 9)):
-        raise Mistake("8 of 9 tokens are predicted, and the sum is divided by 9: a window's first token does not count", **lines)
+        raise Mistake("the sum over 8 tokens is divided by 9: a window's first token does not count", **lines)
     if not _near(got, size):
         raise Mistake("a model that finds all tokens equally likely has the vocabulary's size as its perplexity", **lines)
 
