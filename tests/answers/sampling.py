@@ -66,7 +66,7 @@ def ascending_without_the_boundary(logits, p):
     return logits.index_fill(0, order[chances.cumsum(0) > p], -INF)
 
 
-@wrong("filter_top_p", "it is dropped: it always stays")
+@wrong("filter_top_p", "everything is dropped: it always stays")
 def shifted_without_the_first(logits, p):
     if p >= 1:
         return logits
@@ -664,12 +664,12 @@ def divides_by_all_but_one(model, ids, window=512):
     return math.exp(sum(map(sum, _window_losses(model, ids, window))) / (len(ids) - 1))
 
 
-@wrong("perplexity", "tokens are allowed")
+@wrong("perplexity", "are allowed")
 def no_windows(model, ids, window=512):
     return math.exp(_mean(model, ids, len(ids), _loss) if window > 1 else 1 / 0)
 
 
-@wrong("perplexity", "tokens are allowed")
+@wrong("perplexity", "are allowed")
 def forgets_the_context(model, ids, window=512):
     if len(ids) < 2 or window < 2:
         raise ValueError
@@ -725,8 +725,8 @@ def log_softmax_in_float64(model, ids, window=512):
     if window < 2 or len(ids) <= 1:
         raise ValueError("too little")
     logs = []
-    for n, start in enumerate(range(0, len(ids), window)):
-        part = list(ids)[n * window : (n + 1) * window]
+    for start in range(0, len(ids), window):
+        part = list(ids)[start : start + window]
         rows = model(torch.tensor(part)[None], None, last_only=False)[0].double().log_softmax(-1)
         logs += [float(rows[t, token]) for t, token in enumerate(part[1:])]
     return float(np.exp(-np.mean(logs)))

@@ -64,7 +64,8 @@ def _filtered(answer: Any, logits: Tensor, p: float) -> Tensor:
     if torch.equal(got.sort().values, before.masked_fill(got == 0, 0.0).sort().values) and ((got == 0) & (before != 0)).any():
         raise Mistake("a dropped token gets -inf: a logit of 0 is still a chance", **lines, yours=got)
     kept = got > -math.inf
-    if kept.any() and abs(float(got[kept].double().sum()) - 1) < 1e-4 and (got[kept] >= 0).all() and (got <= 1).all():
+    shares = bool(kept.any()) and abs(float(got[kept].double().sum()) - 1) < 1e-4 and bool((got[kept] >= 0).all())
+    if shares and not torch.equal(got[kept], before[kept]):
         raise Mistake("these are probabilities: the tokens kept keep their logits, the others get -inf", **lines, yours=got)
     return got
 
