@@ -187,7 +187,9 @@ def threshold_by_hand(answer: Any, draw: random.Random) -> None:
 def threshold_edges(answer: Any, draw: random.Random) -> None:
     logits = torch.tensor([1.0, 3.0, 3.0, 0.0])
     got = _filtered(answer, logits.clone(), 1.0)
-    faults = {(): "nothing is left: a token exactly at the bar stays (at least p times, not more than)"}
+    faults: dict[tuple[int, ...], str] = {
+        (): "nothing is left: a token exactly at the bar stays (at least p times, not more than)"
+    }
     faults[(1,)] = "both of the most likely tokens are at the bar, and stay"
     _which(got, [1, 2], faults, "a p of 1 keeps the most likely token and its equals", logits=logits, p=1.0)
     logits = torch.tensor([0.0, -200.0, 2.0])
