@@ -27,19 +27,26 @@ def nucleus_picture(chances: Mapping[str, float], p: float) -> Figure:
     for n, (name, chance) in enumerate(sorted(chances.items(), key=lambda item: -item[1])):
         kept = n == 0 or left < p - 1e-9
         axes.barh(0, chance, left=left, color=KEPT if kept else DROPPED, edgecolor="white", linewidth=2, height=0.6)
-        axes.text(left + chance / 2, 0, f"{name}\n{chance:g}", ha="center", va="center", color="white" if kept else "black")
+        axes.text(
+            left + chance / 2,
+            0,
+            f"{name}\n{chance:g}",
+            ha="center",
+            va="center",
+            fontsize=8,
+            color="white" if kept else "black",
+        )
         left += chance
     axes.axvline(p, color="black", linestyle="--")
     axes.set(title=f"Top-p with p = {p:g}", xlabel="sum of probabilities, the likeliest first", xlim=(0, 1.0), ylim=(-0.4, 0.4))
     axes.set_yticks([])
     axes.grid(visible=False)
-    _legend(figure)
+    figure.legend(handles=_patches(), loc="outside right upper", frameon=False)
     return figure
 
 
-def _legend(figure: Figure) -> None:
-    patches = [Patch(color=KEPT, label="kept"), Patch(color=DROPPED, label="dropped")]
-    figure.legend(handles=patches, loc="outside right upper", frameon=False)
+def _patches() -> list[Patch]:
+    return [Patch(color=KEPT, label="kept"), Patch(color=DROPPED, label="dropped")]
 
 
 def drawn_and_expected(names: Sequence[str], drawn: Sequence[float], expected: Sequence[float], draws: int) -> Figure:
@@ -85,7 +92,7 @@ def _next_token(llm: "LLM", chances: Tensor, kept: Tensor) -> Figure:
     axes.set(title=f"{int(kept.sum()):,} of {len(kept):,} tokens kept, with {share:.0%} of the probability")
     axes.set(xlabel="probability (%) after the temperature", ylabel=f"the {SHOWN} likeliest tokens")
     axes.grid(axis="y", visible=False)
-    _legend(figure)
+    axes.legend(handles=_patches(), loc="lower right", frameon=False)
     return figure
 
 
