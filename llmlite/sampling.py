@@ -81,15 +81,6 @@ def _require(name: str, value: object, kind: type, holds: bool, rule: str) -> No
         raise ValueError(f"{name} is {value!r}, it must be {'a whole number, ' if kind is int else ''}{rule}")
 
 
-def apply_repetition_penalty(logits: Tensor, seen: Iterable[int], penalty: float) -> Tensor:
-    """Make every token in seen less likely, once: positive logits are divided by the penalty, negative ones multiplied."""
-    out = logits.clone()
-    ids = torch.tensor(sorted(set(seen)), dtype=torch.long, device=logits.device)
-    scores = out[ids]
-    out[ids] = torch.where(scores > 0, scores / penalty, scores * penalty)
-    return out
-
-
 def apply_temperature(logits: Tensor, temperature: float) -> Tensor:
     """Divide logits by the temperature (above 0): below 1 sharpens, above 1 flattens.
 
@@ -124,6 +115,15 @@ def filter_min_p(logits: Tensor, p: float) -> Tensor:
         return logits
     probabilities = softmax(logits)
     return logits.masked_fill(probabilities < p * probabilities.max(), -torch.inf)
+
+
+def apply_repetition_penalty(logits: Tensor, seen: Iterable[int], penalty: float) -> Tensor:
+    """Make every token in seen less likely, once: positive logits are divided by the penalty, negative ones multiplied."""
+    out = logits.clone()
+    ids = torch.tensor(sorted(set(seen)), dtype=torch.long, device=logits.device)
+    scores = out[ids]
+    out[ids] = torch.where(scores > 0, scores / penalty, scores * penalty)
+    return out
 
 
 def sample(logits: Tensor, params: SamplingParams, generator: torch.Generator | None = None, seen: Iterable[int] = ()) -> int:
