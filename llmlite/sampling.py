@@ -212,8 +212,9 @@ def generate(
 def perplexity(model: Model, ids: Sequence[int], window: int = 512) -> float:
     """How many equally likely tokens the model hesitates between, on average.
 
-    That is exp of the mean negative log-likelihood. The ids are cut into windows of at most `window` tokens (and the model's context); each token but a window's first is
-    predicted from those before it in its window. Raises ValueError for fewer than 2 ids or a window below 2.
+    That is exp of the mean negative log-likelihood. The ids are cut into windows of at most `window` tokens (and the model's
+    context); each token but a window's first is predicted from those before it in its window. Raises ValueError for fewer than
+    2 ids or a window below 2.
     """
     window = min(window, model.config.max_position_embeddings)
     if len(ids) < 2 or window < 2:
