@@ -101,7 +101,10 @@ def filter_top_k(logits: Tensor, k: int) -> Tensor:
 
 
 def filter_top_p(logits: Tensor, p: float) -> Tensor:
-    """Keep the fewest tokens, most likely first, whose probabilities sum to at least p; among equals the lowest ids."""
+    """Keep the fewest tokens, most likely first, whose probabilities sum to at least p.
+
+    Among equals the lowest ids are kept first. A p of 1 keeps all.
+    """
     if p >= 1:
         return logits
     probabilities, order = softmax(logits).sort(descending=True, stable=True)
@@ -110,7 +113,7 @@ def filter_top_p(logits: Tensor, p: float) -> Tensor:
 
 
 def filter_min_p(logits: Tensor, p: float) -> Tensor:
-    """Keep the tokens whose probability is at least p times that of the most likely one. A p of 0 keeps all."""
+    """Keep the tokens at least p times as likely as the most likely one. A p of 0 keeps all."""
     if p <= 0:
         return logits
     probabilities = softmax(logits)
@@ -118,7 +121,10 @@ def filter_min_p(logits: Tensor, p: float) -> Tensor:
 
 
 def apply_repetition_penalty(logits: Tensor, seen: Iterable[int], penalty: float) -> Tensor:
-    """Make every token in seen less likely, once: positive logits are divided by the penalty, negative ones multiplied."""
+    """Divide the positive logits of the seen ids by the penalty, and multiply the others.
+
+    Each id once, however often it was seen: a penalty above 1 makes it less likely.
+    """
     out = logits.clone()
     ids = torch.tensor(sorted(set(seen)), dtype=torch.long, device=logits.device)
     scores = out[ids]
@@ -203,12 +209,12 @@ def generate(
     return continue_ids(model, prompt, params, count, cache, vocab_size)
 
 
-@torch.inference_mode()
 def perplexity(model: Model, ids: Sequence[int], window: int = 512) -> float:
-    """How many equally likely tokens the model hesitates between, on average: exp of the mean negative log-likelihood.
+    """How many equally likely tokens the model hesitates between, on average.
 
-    The ids are cut into windows of at most `window` tokens (and the model's context); each token but a window's first is
-    predicted from those before it in its window. Raises ValueError for fewer than 2 ids or a window below 2.
+    That is exp of the mean negative log-likelihood. The ids are cut into windows of at most `window` tokens (and the model's
+    context); each token but a window's first is predicted from those before it in its window. Raises ValueError for fewer than
+    2 ids or a window below 2.
     """
     window = min(window, model.config.max_position_embeddings)
     if len(ids) < 2 or window < 2:
@@ -217,7 +223,8 @@ def perplexity(model: Model, ids: Sequence[int], window: int = 512) -> float:
     for start in range(0, len(ids) - 1, window):
         part = torch.tensor([ids[start : start + window]], device=model.device)
         if part.shape[1] > 1:
-            logits = model(part)[0, :-1].float()
+            with torch.inference_mode():
+                logits = model(part)[0, :-1].float()
             total += F.cross_entropy(logits, part[0, 1:], reduction="sum").item()
             count += part.shape[1] - 1
     return math.exp(total / count)
