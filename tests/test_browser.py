@@ -126,8 +126,14 @@ def _run_all(page: Page, lab: str, path: Path) -> None:
 
 
 def _slide(handle: Locator, box: Locator) -> None:
+    """Move a slider until the picture changes, and back: the others are to be moved from where they stood."""
     low, high, now = (float(handle.get_attribute(f"aria-value{key}") or 0) for key in ("min", "max", "now"))
-    _until_it_changes(box, lambda: handle.press("ArrowLeft" if now - low > high - now else "ArrowRight"), "a slider")
+    there, back = ("ArrowLeft", "ArrowRight") if now - low > high - now else ("ArrowRight", "ArrowLeft")
+    before = _look(_shown(box))
+    steps = _until_it_changes(box, lambda: handle.press(there), "a slider")
+    for _ in range(steps):
+        handle.press(back)
+    _wait(lambda: _look(_shown(box)) == before, 30, "moved back, a slider leaves another picture")
 
 
 def _choose(menu: Locator, box: Locator) -> None:
@@ -142,17 +148,20 @@ def _type(line: Locator, text: str, box: Locator) -> None:
     _until_it_changes(box, act, "a text box")
 
 
-def _until_it_changes(box: Locator, act: Any, what: str) -> None:
-    """Act, up to five times, until what stands under the controls looks different."""
-    shown = box.locator("img, .widget-html-content").last
-    before = _look(shown)
-    for _ in range(5):
+def _until_it_changes(box: Locator, act: Any, what: str) -> int:
+    """Act, up to five times, until what stands under the controls looks different. Returns how often it took."""
+    before = _look(_shown(box))
+    for step in range(1, 6):
         act()
         for _ in range(60):
-            if _look(shown) != before:
-                return
+            if _look(_shown(box)) != before:
+                return step
             time.sleep(0.2)
     pytest.fail(f"{what} changes nothing: {box.inner_text()}")
+
+
+def _shown(box: Locator) -> Locator:
+    return box.locator("img, .widget-html-content").last
 
 
 def _look(shown: Locator) -> str:

@@ -335,11 +335,6 @@ def columns_reordered(weight, heads):
     return weight.reshape(len(weight), heads, 2, -1).transpose(2, 3).reshape(weight.shape)
 
 
-@wrong("permute", "it stops with")
-def columns_of_any_width(weight, heads):
-    return weight.reshape(len(weight), heads, 2, -1).transpose(2, 3).reshape(weight.shape)
-
-
 @wrong("permute", "the rows are as they were")
 def no_transpose(weight, heads):
     return weight.reshape(heads, 2, -1, *weight.shape[1:]).reshape(weight.shape)

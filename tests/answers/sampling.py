@@ -708,6 +708,19 @@ def a_tensor(model, ids, window=512):
     return torch.tensor(_mean(model, ids, window, _loss)).exp()
 
 
+@wrong("perplexity", "use log_softmax or cross_entropy")
+def logarithm_of_a_rounded_probability(model, ids, window=512):
+    window = min(window, model.config.max_position_embeddings)
+    if len(ids) < 2 or window < 2:
+        raise ValueError("too little text")
+    chances = []
+    for start in range(0, len(ids), window):
+        part = torch.tensor([ids[start : start + window]])
+        logits = model(part)[0, :-1].float()
+        chances += [row.softmax(0)[i] for row, i in zip(logits, part[0, 1:])]
+    return float(torch.stack(chances).log().mean().neg().exp())
+
+
 @right("perplexity")
 def by_losses(model, ids, window=512):
     losses = [x for part in _window_losses(model, ids, window) for x in part]

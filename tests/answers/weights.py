@@ -113,6 +113,46 @@ def header_printed(data):
     print(data[:4])
 
 
+@wrong("read_header", "the counts are unsigned")
+def signed_counts(data):
+    _refuse(data, int.from_bytes(data[4:8], "little"))
+    return Header(*struct.unpack_from("<Iqq", data, 4))
+
+
+@wrong("read_header", "large counts are not refused here")
+def counts_judged_too_early(data):
+    _refuse(data, int.from_bytes(data[4:8], "little"))
+    header = Header(*struct.unpack_from("<IQQ", data, 4))
+    if max(header) > 2**40:
+        raise ModelFileError("too many")
+    return header
+
+
+@wrong("read_header", "here it stops with ValueError")
+def plain_value_error(data):
+    if data[:4] != b"GGUF":
+        raise ValueError("magic")
+    _refuse(data, int.from_bytes(data[4:8], "little"))
+    return Header(*struct.unpack_from("<IQQ", data, 4))
+
+
+@wrong("read_header", "version 1 is not big-endian")
+def one_message_for_all(data):
+    _refuse(data)
+    header = Header(*struct.unpack_from("<IQQ", data, 4))
+    if header.version not in (2, 3):
+        raise ModelFileError("unknown version, or big-endian")
+    return header
+
+
+@wrong("read_header", "the data may be longer")
+def exactly_24_bytes(data):
+    if len(data) != 24:
+        raise ModelFileError("not 24 bytes")
+    _refuse(data, int.from_bytes(data[4:8], "little"))
+    return Header(*struct.unpack_from("<IQQ", data, 4))
+
+
 @right("read_header")
 def by_int_from_bytes(data):
     version = int.from_bytes(data[4:8], "little")
@@ -130,7 +170,7 @@ def byte_by_byte(data):
     if bytes(data[:4]) != b"GGUF":
         raise ModelFileError("magic")
     if number(4, 4) in (2 << 24, 3 << 24):
-        raise ValueError("this file has the other endianness")
+        raise ModelFileError("this file has the other endianness")
     if number(4, 4) not in (2, 3):
         raise ModelFileError("version")
     return Header(values=number(16, 8), tensors=number(8, 8), version=number(4, 4))

@@ -26,8 +26,8 @@ EXERCISES = {
     "grouped_query_attention": (
         "With group = heads // kv_heads, query head h reads key/value head h // group: neighbours share.",
         "The short way: k.repeat_interleave(group, dim=1), the same for v, and then attention(q, k, v, mask).",
-        "The engine copies nothing: it reshapes q to (batch, kv_heads, group * queries, head_dim), repeats the mask's rows "
-        "`group` times, attends, and reshapes the result back.",
+        "The engine copies no keys or values: it reshapes q to (batch, kv_heads, group * queries, head_dim), repeats the "
+        "mask's rows `group` times, attends, and reshapes the result back.",
     ),
 }
 

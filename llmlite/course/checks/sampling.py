@@ -165,7 +165,9 @@ def nucleus_at_random(answer: Any, draw: random.Random) -> None:
         sentence = "these are not the fewest tokens, most likely first, whose probabilities reach p"
         _which(got, sorted(kept), {}, sentence, call=f"{size} random logits, p = {p}")
         _same_logits(got, logits)
-    equal(_filtered(answer, normal(draw, 4).double(), 0.5).dtype, torch.float64, "the result keeps the logits' dtype")
+    for dtype in (torch.float32, torch.float64):
+        got = _filtered(answer, normal(draw, 4, dtype=dtype), 0.5)
+        equal(got.dtype, dtype, "the result keeps the logits' dtype", logits=dtype)
 
 
 @check("filter_min_p")
@@ -209,7 +211,9 @@ def threshold_at_random(answer: Any, draw: random.Random) -> None:
         sentence = "the tokens to keep have at least p times the largest probability"
         _which(got, want, {}, sentence, call=f"{size} random logits, p = {p}")
         _same_logits(got, logits)
-    equal(_filtered(answer, normal(draw, 4).double(), 0.5).dtype, torch.float64, "the result keeps the logits' dtype")
+    for dtype in (torch.float32, torch.float64):
+        got = _filtered(answer, normal(draw, 4, dtype=dtype), 0.5)
+        equal(got.dtype, dtype, "the result keeps the logits' dtype", logits=dtype)
 
 
 # --- penalty ---
@@ -259,7 +263,9 @@ def penalty_at_random(answer: Any, draw: random.Random) -> None:
         before = logits.clone()
         got = answer(logits, seen, penalty)
         close(got, torch.tensor(want).double(), f"with a penalty of {penalty}, seen ids have the wrong logits", seen=seen)
-        equal(got.dtype, torch.float64, "the result keeps the logits' dtype")
+        equal(got.dtype, torch.float64, "the result keeps the logits' dtype", logits=torch.float64)
+        narrow = answer(logits.float(), seen, penalty)
+        equal(narrow.dtype, torch.float32, "the result keeps the logits' dtype", logits=torch.float32)
         close(logits, before, "the logits that were handed in have changed: work on a copy")
 
 
@@ -494,6 +500,17 @@ def one_window(answer: Any, draw: random.Random) -> None:
         raise Mistake("the targets are shifted the wrong way: the logits at place t predict the token at t + 1", **lines)
     if not _near(got, want):
         raise Mistake("this is not exp of the mean of -log p over the predicted tokens", **lines)
+
+
+@check("perplexity")
+def nearly_impossible(answer: Any, draw: random.Random) -> None:
+    """One token in 20 that the model gives e^-200: in float32 that is 0, its logarithm is not."""
+    peaked = torch.tensor([0.0, -200.0])
+    ids = [0] * 10 + [1] + [0] * 10
+    got, want = _number(answer(_Model(lambda history: peaked), ids)), math.exp(200 / 20)
+    if not _near(got, want):
+        sentence = "a probability that rounds to 0 has a finite logarithm all the same: use log_softmax or cross_entropy"
+        raise Mistake(sentence, logits="[0, -200] for every token", ids=ids, yours=got, expected=want)
 
 
 @check("perplexity")

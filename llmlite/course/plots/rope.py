@@ -48,8 +48,9 @@ def clocks(frequencies: Tensor, position: int, pairs: Sequence[int], distance: i
         _arrow(axes, position * frequency, COLOURS[0])
         axes.set_xticks([])
         axes.set_yticks([])
+        axes.spines[:].set_visible(False)
         axes.set_title(f"pair {pair}")
-        axes.set_xlabel(f"{position * frequency / (2 * math.pi):,.2f} turns")
+        axes.set_xlabel(f"{position * frequency / (2 * math.pi):,.3f} turns")
     later = f"{distance} token{'s' * (distance != 1)} later"
     figure.suptitle(f"Blue: position {position:,}. Orange: {later}", x=0.01, ha="left", fontsize=11)
     return figure
