@@ -498,6 +498,11 @@ def hard_coded(config):
     return 134_515_008
 
 
+@wrong("count_parameters", "a number of weights is an int")
+def counted_in_floats(config):
+    return config.vocab_size * config.hidden_size / 1.0
+
+
 @right("count_parameters")
 def by_parts(config):
     h, q, kv, mlp = _parts(config)

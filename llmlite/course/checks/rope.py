@@ -182,7 +182,10 @@ def one_head(answer: Any, draw: random.Random) -> None:
     if isinstance(got, Tensor) and got.shape == weight.shape:
         rows = got[:, 0].round().int().tolist()
         if rows == list(range(8)):
-            raise Mistake("the rows are as they were: between the two reshapes, two dimensions must change places", **lines)
+            sentence = (
+                "the rows are as they were: make (heads, 2, head_dim / 2, ...) of the first dimension, swap the 2nd and 3rd"
+            )
+            raise Mistake(sentence, **lines)
         if rows == [0, 2, 4, 6, 1, 3, 5, 7]:
             raise Mistake("this is the way back (from interleaved to half-split)", **lines, yours=rows)
         if rows == [4, 0, 5, 1, 6, 2, 7, 3]:

@@ -429,6 +429,8 @@ def _counts(answer: Any, c: Config) -> None:
     want = sum(torch.empty(shape, device="meta").numel() for shape in _shapes(c))
     got = answer(c)
     not_missing(got)
+    if not isinstance(got, int):
+        raise Mistake(f"the result is a {type(got).__name__}: a number of weights is an int", config=repr(c), yours=got)
     for sentence, miss in _slips(c).items():
         if miss and got == want + miss:
             raise Mistake(sentence, config=repr(c), yours=got, expected=want)
