@@ -149,11 +149,11 @@ def _type(line: Locator, text: str, box: Locator) -> None:
 
 
 def _until_it_changes(box: Locator, act: Any, what: str) -> int:
-    """Act, up to five times, until what stands under the controls looks different. Returns how often it took."""
+    """Act, up to twenty times, until what stands under the controls looks different. Returns how often it took."""
     before = _look(_shown(box))
-    for step in range(1, 6):
+    for step in range(1, 21):
         act()
-        for _ in range(60):
+        for _ in range(20):
             if _look(_shown(box)) != before:
                 return step
             time.sleep(0.2)

@@ -342,3 +342,16 @@ def test_the_engines_own_under_its_notebook_name_is_no_answer(word: str, source:
     _, report = run_cell(source, scope)
     assert report.startswith(f"✗ {name}") and "write yourself" in report
     assert scope[name] is engine.original(word, name)
+
+
+def test_an_answer_that_uses_an_earlier_chapters_answer_is_saved() -> None:
+    """The earlier answer comes from a workbook, whose module other processes do not have."""
+    source = "import torch\n\n\ndef softmax(scores, dim=-1):\n    return torch.softmax(scores, dim)\n"
+    engine.install("embedding", "softmax", workbook.load("embedding", "softmax", source))
+    start("attention")
+    answer = "def causal_mask(queries, keys, offset=0):\n    softmax\n    rows = torch.arange(offset, offset + queries)\n"
+    answer += "    return torch.arange(keys) <= rows[:, None]\n"
+    imports = "from llmlite.embedding import softmax\nimport torch\n"
+    _, report = run_cell(f"{imports}@exercise\n{answer}")
+    assert "it is saved in workbook/attention.py" in report, report
+    assert "from llmlite.embedding import softmax as softmax" in workbook.path("attention").read_text(encoding="utf-8")

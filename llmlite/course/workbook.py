@@ -173,6 +173,8 @@ def _collect(word: str, thing: Any, imports: dict[str, str], helpers: dict[str, 
         value, origin = scope[name], getattr(scope[name], "__module__", None)
         if name in exercises(word):
             imports[name] = f"from {chapter(word).home(name).__name__} import {name}"
+        elif module := _answered_in(value):
+            imports[name] = f"from {module} import {value.__name__} as {name}"
         elif isinstance(value, types.ModuleType):
             imports[name] = f"import {value.__name__} as {name}"
         elif callable(value) and origin not in (None, "__main__", thing.__module__):
@@ -184,6 +186,15 @@ def _collect(word: str, thing: Any, imports: dict[str, str], helpers: dict[str, 
             helpers[name] = f"{name} = {value!r}\n"
         else:
             raise CannotSave(f"it uses {name!r} from another cell; move what it needs inside")
+
+
+def _answered_in(value: Any) -> str | None:
+    """The engine's module in which a value stands as the reader's answer to an exercise, of whichever chapter."""
+    for c in CHAPTERS:
+        for name in exercises(c.word):
+            if engine.is_readers(c.word, name) and engine.installed(c.word, name) is value:
+                return c.home(name).__name__
+    return None
 
 
 def _names(thing: Any) -> set[str]:
