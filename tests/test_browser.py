@@ -41,12 +41,18 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     settings = folder / "JUPYTER_CONFIG_DIR" / "labconfig"
     settings.mkdir(parents=True)
     (settings / "default_setting_overrides.json").write_text(json.dumps(SETTINGS), encoding="utf-8")
+    for name in ("notebooks", "data"):  # a copy: JupyterLab saves by itself what it has open
+        shutil.copytree(ROOT / name, folder / "course" / name)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}"]
     command += ["--ServerApp.port_retries=0", "--IdentityProvider.token=", "--ServerApp.password="]
-    command += ["--ServerApp.disable_check_xsrf=True", f"--ServerApp.root_dir={ROOT}", "--LabApp.extension_manager=readonly"]
+    command += [
+        "--ServerApp.disable_check_xsrf=True",
+        f"--ServerApp.root_dir={folder / 'course'}",
+        "--LabApp.extension_manager=readonly",
+    ]
     with (folder / "log").open("wb") as log:
         server = subprocess.Popen(command, env=env, stdout=log, stderr=log)
     try:
