@@ -89,17 +89,17 @@ def works(attempt: Callable[[], Any], sentence: str, **lines: Any) -> Any:
         raise Mistake(f"{sentence}; here it stops with {type(error).__name__}: {error}", **lines) from None
 
 
-def refuses(attempt: Callable[[], Any], sentence: str, **lines: Any) -> None:
-    """Raise Mistake unless the attempt raises ValueError."""
+def refuses(attempt: Callable[[], Any], sentence: str, /, kind: type[ValueError] = ValueError, **lines: Any) -> str:
+    """The message of the error that the attempt raises. Raises Mistake unless it is of that kind."""
     try:
         got = attempt()
-    except ValueError:
-        return
+    except kind as error:
+        return str(error)
     except NotImplementedError:
         raise
     except Exception as error:  # another kind than the one asked for
         raise Mistake(f"{sentence}; here it stops with {type(error).__name__}", **lines) from None
-    raise Mistake(sentence, **lines, yours=got, expected="a ValueError")
+    raise Mistake(sentence, **lines, yours=got, expected=f"a {kind.__name__}")
 
 
 def _plain(value: Any) -> Any:

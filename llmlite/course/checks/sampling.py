@@ -81,6 +81,12 @@ def _ids(got: Tensor) -> list[int]:
     return [i for i, value in enumerate(got.tolist()) if value > -math.inf]
 
 
+def _keeps_dtype(answer: Any, draw: random.Random) -> None:
+    for dtype in (torch.float32, torch.float64):
+        got = _filtered(answer, normal(draw, 4, dtype=dtype), 0.5)
+        equal(got.dtype, dtype, "the result keeps the logits' dtype", logits=dtype)
+
+
 def _which(got: Tensor, want: list[int], faults: Mapping[tuple[int, ...], str], sentence: str, **lines: Any) -> None:
     """Compare the ids kept with those wanted; a known wrong set has its own sentence."""
     ids = _ids(got)
@@ -165,9 +171,7 @@ def nucleus_at_random(answer: Any, draw: random.Random) -> None:
         sentence = "these are not the fewest tokens, most likely first, whose probabilities reach p"
         _which(got, sorted(kept), {}, sentence, call=f"{size} random logits, p = {p}")
         _same_logits(got, logits)
-    for dtype in (torch.float32, torch.float64):
-        got = _filtered(answer, normal(draw, 4, dtype=dtype), 0.5)
-        equal(got.dtype, dtype, "the result keeps the logits' dtype", logits=dtype)
+    _keeps_dtype(answer, draw)
 
 
 @check("filter_min_p")
@@ -211,9 +215,7 @@ def threshold_at_random(answer: Any, draw: random.Random) -> None:
         sentence = "the tokens to keep have at least p times the largest probability"
         _which(got, want, {}, sentence, call=f"{size} random logits, p = {p}")
         _same_logits(got, logits)
-    for dtype in (torch.float32, torch.float64):
-        got = _filtered(answer, normal(draw, 4, dtype=dtype), 0.5)
-        equal(got.dtype, dtype, "the result keeps the logits' dtype", logits=dtype)
+    _keeps_dtype(answer, draw)
 
 
 # --- penalty ---

@@ -2,7 +2,6 @@
 
 import random
 import struct
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -11,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ...gguf import ModelFileError
-from . import Mistake, check, close, equal, normal, not_missing, works
+from . import Mistake, check, close, equal, normal, not_missing, refuses, works
 
 EXERCISES = {
     "read_header": (
@@ -96,39 +95,27 @@ def not_this_kind(answer: Any, draw: random.Random) -> None:
     for magic in (b"GGJT", b"PK\x03\x04", b"gguf", b"FUGG"):
         data = _head(3, 1, 1, magic)
         sentence = f"a file that starts with {magic!r} is no GGUF file: refuse it with ModelFileError"
-        _refused(partial(answer, data), sentence, bytes=data.hex(" "))
+        refuses(partial(answer, data), sentence, ModelFileError, bytes=data.hex(" "))
     for length in (23, 8, 4, 3, 0):
         data = _head(3, 1, 1)[:length]
         sentence = f"a header of {length} bytes is cut short: refuse fewer than 24 bytes with ModelFileError"
-        _refused(partial(answer, data), sentence, bytes=data.hex(" "))
+        refuses(partial(answer, data), sentence, ModelFileError, bytes=data.hex(" "))
 
 
 @check("read_header")
 def other_versions(answer: Any, draw: random.Random) -> None:
     for version in (0, 1, 4, 99):
         sentence = f"version {version} is refused with ModelFileError: only 2 and 3 are known"
-        message = _refused(partial(answer, _head(version, 1, 1)), sentence, version=version)
+        message = refuses(partial(answer, _head(version, 1, 1)), sentence, ModelFileError, version=version)
         if version and "endian" in message.lower():
             raise Mistake(f"version {version} is not big-endian: its message should not say so", message=message)
     for version in (2, 3):
         data = b"GGUF" + struct.pack(">IQQ", version, 1, 1)
-        message = _refused(partial(answer, data), "a big-endian file is refused with ModelFileError", bytes=data.hex(" "))
+        sentence = "a big-endian file is refused with ModelFileError"
+        message = refuses(partial(answer, data), sentence, ModelFileError, bytes=data.hex(" "))
         if "endian" not in message.lower():
             sentence = 'a big-endian file is refused by name: its message holds the word "endian"'
             raise Mistake(sentence, bytes=data.hex(" "), message=message)
-
-
-def _refused(attempt: Callable[[], Any], sentence: str, **lines: Any) -> str:
-    """The message of the ModelFileError that the attempt raises. Raises Mistake where it raises none."""
-    try:
-        got = attempt()
-    except ModelFileError as error:
-        return str(error)
-    except NotImplementedError:
-        raise
-    except Exception as error:  # another kind than the one asked for
-        raise Mistake(f"{sentence}; here it stops with {type(error).__name__}", **lines) from None
-    raise Mistake(sentence, **lines, yours=got, expected="a ModelFileError")
 
 
 def _three(got: Any) -> tuple[Any, Any, Any]:

@@ -49,18 +49,6 @@ def curve(x: Sequence[float], y: Sequence[float], title: str, xlabel: str, ylabe
     return figure
 
 
-def heat_map(grid: Tensor, title: str, rows: Sequence[str], columns: Sequence[str], unit: str, size: float = 4.4) -> Figure:
-    """A grid of shares from 0 to 1, darker for more, with a label at each row and column and a scale of `unit` beside it."""
-    figure, axes = plt.subplots(figsize=(size + 1.2, size))
-    image = axes.imshow(grid.float(), cmap="Blues", vmin=0, vmax=1)
-    axes.set_xticks(range(len(columns)), list(columns), rotation=60, ha="right", rotation_mode="anchor")
-    axes.set_yticks(range(len(rows)), list(rows))
-    axes.grid(visible=False)
-    axes.set_title(title)
-    figure.colorbar(image, ax=axes, label=unit, shrink=0.8)
-    return figure
-
-
 def number_grid(ax: Axes, grid: Tensor) -> None:
     """Draw a small grid of numbers, each in its cell, darker for larger ones from -1 to 2."""
     ax.imshow(grid, cmap="Blues", vmin=-1, vmax=2)
