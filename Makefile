@@ -18,7 +18,7 @@ test: $(VENV)/.tests-installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest --quiet
+	$(BIN)/python -m pytest --quiet --numprocesses 2 --dist loadscope
 
 notebooks: $(VENV)/.tests-installed
 	$(BIN)/python -m llmlite fetch
