@@ -385,7 +385,6 @@ def _slips(c: Config) -> dict[str, int]:
     slips = {
         "the final norm is missing": -hidden,
         "the norms in the blocks are missing: two of hidden_size numbers in each": -2 * hidden * layers,
-        "only one norm is counted in each block: there are two": -hidden * layers,
         "all norms are missing: two in each block and one at the end": -2 * hidden * layers - hidden,
         "k and v are counted as wide as q: they have num_key_value_heads heads": 2 * hidden * (q - kv) * layers,
         "only one of gate, up and down is counted": -2 * matrix,
@@ -407,8 +406,10 @@ def _slips(c: Config) -> dict[str, int]:
         slips["a bias has as many numbers as its projection puts out: kv for k and v"] = 2 * (q - kv) * layers
         slips["attention_bias is on q, k and v alone: o has output_bias"] = hidden * layers
     if c.output_bias:
-        slips["the bias on attention's output is missing (output_bias)"] = -hidden * layers
+        slips["the bias on attention's output is missing (output_bias)"] = -hidden * layers  # as much as one norm
         slips["the output's bias has hidden_size numbers: it stands behind o"] = (q - hidden) * layers
+    else:
+        slips["only one norm is counted in each block: there are two"] = -hidden * layers
     if c.qk_norm:
         slips["the norms of q and k are missing (qk_norm)"] = -2 * c.head_dim * layers
         slips["q and k have a norm each: two of head_dim numbers"] = -c.head_dim * layers
