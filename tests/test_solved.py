@@ -9,12 +9,12 @@ from typing import Any
 
 import notebook_files as notebooks
 import pytest
-from nbclient import NotebookClient
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
 from notebook_files import PATHS
 
 from llmlite.course.chapters import exercises
+from notebooks import execute
 
 NOT_COMPARED = {"image/png", "application/vnd.jupyter.widget-view+json"}
 PEAK = "print('peak', open('/proc/self/status', encoding='utf-8').read().split('VmHWM:')[1].split()[0])"
@@ -36,7 +36,7 @@ def test_solved_on_two_threads(path: Path, empty_workbook: Path, monkeypatch: py
     for cell in filter(notebooks.is_exercise, solved.cells):
         cell.source = notebooks.solve(word, notebooks.exercise_name(cell))
     solved.cells.append(new_code_cell(PEAK))
-    _run(solved, path)
+    execute(solved, path.parent, timeout=600)
     for before, after in zip(committed.cells, solved.cells):
         if notebooks.is_exercise(before):
             name = notebooks.exercise_name(before)
@@ -58,7 +58,7 @@ def test_twice_in_one_kernel_on_one_thread(path: Path, monkeypatch: pytest.Monke
         cell.id += "-again"
     committed = {cell.id: _compared(cell.outputs) for cell in copy.deepcopy(first)}
     notebook.cells = first + second
-    _run(notebook, path)
+    execute(notebook, path.parent, timeout=600)
     for cell in second:
         if notebooks.IGNORED not in cell.metadata.get("tags", []) and "hint(" not in cell.source:
             assert _compared(cell.outputs) == committed[cell.id.removesuffix("-again")], cell.id
@@ -71,7 +71,7 @@ def test_the_engine_runs_on_a_workbook_that_holds_every_answer(empty_workbook: P
     for word in words:
         notebook.cells += [new_code_cell(f'lesson("{word}")')]
         notebook.cells += [new_code_cell(notebooks.solve(word, name)) for name in exercises(word)]
-    _run(notebook, PATHS[0])
+    execute(notebook, PATHS[0].parent, timeout=600)
     total = sum(len(exercises(word)) for word in words)
     assert f"{total} of {total} exercises are yours" in _command("progress")
     prompt = ("generate", "The capital of France is", "--temperature=0", "--max-tokens=12")
@@ -83,11 +83,6 @@ def _command(*arguments: str) -> str:
     run = subprocess.run([sys.executable, "-m", "llmlite", *arguments], capture_output=True, text=True, encoding="utf-8")
     assert run.returncode == 0, run.stderr
     return run.stdout
-
-
-def _run(notebook: NotebookNode, path: Path) -> None:
-    folder = {"metadata": {"path": str(path.parent)}}
-    NotebookClient(notebook, timeout=600, coalesce_streams=True, record_timing=False, resources=folder).execute()
 
 
 def _compared(outputs: list[NotebookNode]) -> list[Any]:

@@ -274,7 +274,7 @@ def test_superfluous_tensors(name, scratch):
 
 
 @pytest.mark.parametrize("name", ["token_embd.weight", "blk.0.ffn_up.weight", "output_norm.weight", "rope_freqs.weight"])
-@pytest.mark.parametrize(("number", "said"), [(39, r"39 \(unknown\)"), (200, r"200 \(unknown\)"), (26, "I32")])
+@pytest.mark.parametrize(("number", "said"), [(200, r"200 \(unknown\)"), (26, "I32")])
 def test_types_without_a_decoder(name, number, said, scratch):
     """B15."""
     with refused(f"'{name}' has type {said}"):
@@ -283,8 +283,8 @@ def test_types_without_a_decoder(name, number, said, scratch):
 
 def test_an_undecodable_tensor_cannot_set_the_size_of_the_model(scratch):
     """Its bytes cannot be counted, so neither can its shape be believed."""
-    with refused("'token_embd.weight' has type 39"):
-        load_toy(scratch, tensors={"token_embd.weight": ((2**40, 2**62), 39)}, metadata={"llama.embedding_length": 2**40})
+    with refused("'token_embd.weight' has type 200"):
+        load_toy(scratch, tensors={"token_embd.weight": ((2**40, 2**62), 200)}, metadata={"llama.embedding_length": 2**40})
 
 
 # --- Hugging Face folders ---

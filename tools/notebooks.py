@@ -21,14 +21,18 @@ KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": 
 def run(path: Path) -> None:
     """Execute one notebook and save it in place. Raises where a cell fails."""
     notebook = nbformat.read(path, as_version=4)
-    folder = {"metadata": {"path": str(path.parent)}}
-    client = NotebookClient(notebook, timeout=300, record_timing=False, coalesce_streams=True, resources=folder)
-    client.execute()
+    execute(notebook, path.parent)
     clean(notebook)
     text = nbformat.writes(notebook) + "\n"
     part = path.with_suffix(".part")
     part.write_text(text, encoding="utf-8")
     part.replace(path)
+
+
+def execute(notebook: nbformat.NotebookNode, folder: Path, timeout: int = 300) -> None:
+    """Run all cells in a new kernel that works in the folder; no cell may take longer than timeout seconds."""
+    where = {"metadata": {"path": str(folder)}}
+    NotebookClient(notebook, timeout=timeout, record_timing=False, coalesce_streams=True, resources=where).execute()
 
 
 def clean(notebook: nbformat.NotebookNode) -> None:

@@ -51,6 +51,24 @@ def counted_from_one(head_dim, theta):
     return theta ** (-torch.arange(2, head_dim + 1, 2) / head_dim)
 
 
+@wrong("rope_frequencies", "logspace and linspace hold both ends")
+def by_logspace(head_dim, theta):
+    _even(head_dim)
+    return torch.logspace(0, -1, head_dim // 2, base=theta)
+
+
+@wrong("rope_frequencies", "// rounds the exponents to whole numbers")
+def whole_exponents(head_dim, theta):
+    _even(head_dim)
+    return theta ** (-torch.arange(0, head_dim, 2) // head_dim).float()
+
+
+@wrong("rope_frequencies", "// rounds the exponents to whole numbers")
+def exponents_of_zero(head_dim, theta):
+    _even(head_dim)
+    return theta ** -(torch.arange(0, head_dim, 2) // head_dim).float()
+
+
 @wrong("rope_frequencies", "compute in float32 or better")
 def in_float16(head_dim, theta):
     _even(head_dim)
@@ -265,9 +283,33 @@ def one_row_for_all(x, cos, sin):
     return torch.cat(_two(x, cos[:1], sin[:1]), dim=-1).to(x.dtype)
 
 
-@wrong("apply_rope", "the shape is")
+@wrong("apply_rope", "and x.shape as many")
+def four_names_for_the_shape(x, cos, sin):
+    batch, heads, tokens, head_dim = x.shape
+    a, b = x[..., : head_dim // 2], x[..., head_dim // 2 :]
+    return torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1).to(x.dtype)
+
+
+@wrong("apply_rope", "the two halves are stacked")
 def halves_stacked(x, cos, sin):
     return torch.stack(_two(x, cos, sin), dim=-1).to(x.dtype)
+
+
+@wrong("apply_rope", "the two halves take turns")
+def halves_stacked_and_flattened(x, cos, sin):
+    return torch.stack(_two(x, cos, sin), dim=-1).flatten(-2).to(x.dtype)
+
+
+@wrong("apply_rope", "torch.cat joins the first dimension")
+def halves_under_each_other(x, cos, sin):
+    return torch.cat(_two(x, cos, sin)).to(x.dtype)
+
+
+@wrong("apply_rope", "the tables are repeated number by number")
+def tables_repeated_number_by_number(x, cos, sin):
+    a, b = x.chunk(2, dim=-1)
+    cos, sin = cos.repeat_interleave(2, dim=-1), sin.repeat_interleave(2, dim=-1)
+    return (x * cos + torch.cat((-b, a), dim=-1) * sin).to(x.dtype)
 
 
 @wrong("apply_rope", "it should be a tensor")

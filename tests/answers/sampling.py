@@ -333,7 +333,7 @@ def never_empty(logits, seen, penalty):
     return out
 
 
-@wrong("apply_repetition_penalty", "the wrong logits")
+@wrong("apply_repetition_penalty", "right only for a penalty above 1")
 def never_favours(logits, seen, penalty):
     return _penalised(logits, set(seen), lambda x: min(x / penalty, x * penalty))
 
@@ -678,7 +678,7 @@ def forgets_the_context(model, ids, window=512):
     return math.exp(sum(losses) / len(losses))
 
 
-@wrong("perplexity", "without overlap")
+@wrong("perplexity", "the windows overlap")
 def reaches_into_the_next_window(model, ids, window=512):
     window = min(window, model.config.max_position_embeddings)
     if len(ids) < 2 or window < 2:

@@ -468,19 +468,19 @@ def hidden_for_heads(config):
     return _total(config, 2 * h * (h + kv) + mlp + 2 * h + _extras(config))
 
 
-@wrong("count_parameters", "attention_bias")
+@wrong("count_parameters", "(attention_bias)")
 def no_biases(config):
     h, q, kv, mlp = _parts(config)
     return _total(config, 2 * h * (q + kv) + mlp + 2 * h)
 
 
-@wrong("count_parameters", "output_bias")
+@wrong("count_parameters", "the bias on attention's output is missing (output_bias)")
 def no_output_bias(config):
     h, q, kv, mlp = _parts(config)
     return _total(config, 2 * h * (q + kv) + mlp + 2 * h + _extras(config) - h * config.output_bias)
 
 
-@wrong("count_parameters", "qk_norm")
+@wrong("count_parameters", "the norms of q and k are missing (qk_norm)")
 def no_qk_norm(config):
     h, q, kv, mlp = _parts(config)
     return _total(config, 2 * h * (q + kv) + mlp + 2 * h + _extras(config) - 2 * config.head_dim * config.qk_norm)

@@ -372,6 +372,24 @@ def q4_rounded(raw):
     return torch.where(values > 400, values.half().float(), values)
 
 
+@wrong("decode_q4_1", "rounded to half precision on the way")
+def q4_computed_in_half(raw):
+    d, m, low, high = _parts(raw)
+    return (torch.cat((low, high), 1) * d.half() + m.half()).float()
+
+
+@wrong("decode_q4_1", "the high halves are read as signed")
+def q4_signed_shift(raw):
+    d, m, low, _ = _parts(raw)
+    return torch.cat((low, _rows(raw, 20)[:, 4:].view(torch.int8) >> 4), 1) * d + m
+
+
+@wrong("decode_q4_1", "all have the first one's")
+def q4_first_scale(raw):
+    d, m, low, high = _parts(raw)
+    return torch.cat((low, high), 1) * d[:1] + m[:1]
+
+
 @wrong("decode_q4_1", "this is transposed")
 def q4_transposed(raw):
     d, m, low, high = _parts(raw)

@@ -4,14 +4,17 @@ A check calls the reader's answer on inputs drawn anew each time, and compares w
 computed by hand. It raises `Mistake` with one plain sentence that names the fault, and a small counter-example.
 """
 
+import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
 from torch import Tensor
 
 Check = Callable[[Any, random.Random], None]
+Faults = Iterable[tuple[str, Any]]  # sentences, each with the wrong result that it names; one may stand there more than once
+NEAR, APART = 1e-5, 1e-4  # shares of a result's largest number: no more than rounding, and what no rounding explains
 
 
 class Mistake(Exception):
@@ -71,6 +74,45 @@ def close(got: Any, want: Tensor, sentence: str, tolerance: float = 1e-5, **line
         raise Mistake("the result holds NaN (not a number). " + sentence, **lines, yours=got, expected=want)
     if not torch.allclose(got.double(), want.double(), rtol=tolerance, atol=tolerance):
         raise Mistake(sentence, **lines, yours=got, expected=want)
+
+
+def named(got: Any, want: Any, faults: Faults, **lines: Any) -> None:
+    """Raise Mistake where got is a known wrong result, with the sentence of that fault.
+
+    A fault is named only where its result lies clearly apart from want and from the results of all other faults.
+    """
+    not_missing(got, **lines)
+    known = list(faults)
+    for sentence, wrong in known:
+        others = [want, *(value for text, value in known if text != sentence)]
+        if _gap(got, wrong) <= NEAR and all(_gap(wrong, other) > APART for other in others):
+            raise Mistake(sentence, **lines, **{k: v for k, v in (("yours", got), ("expected", want)) if k not in lines})
+
+
+def told_apart(want: Any, faults: Faults) -> bool:
+    """Whether no two of these results are alike by chance: the same they may be, but for rounding, or clearly apart."""
+    known = [("", want), *faults]
+    gaps = [_gap(a, b) for n, (one, a) in enumerate(known) for two, b in known[:n] if one != two]
+    return all(gap < 1e-12 or gap > APART for gap in gaps)
+
+
+def _gap(a: Any, b: Any) -> float:
+    """The largest difference of two results as a share of their largest number; infinite where they cannot be compared."""
+    if isinstance(a, Tensor) and isinstance(b, Tensor) and a.shape == b.shape:
+        measured = a.is_floating_point() or b.is_floating_point()
+        return _tensor_gap(a.double(), b.double()) if measured else 0.0 if torch.equal(a, b) else math.inf
+    if isinstance(a, (int, float)) and isinstance(b, (int, float)) and float in (type(a), type(b)):
+        return _tensor_gap(torch.tensor(float(a)), torch.tensor(float(b)))
+    return 0.0 if type(a) is type(b) and not isinstance(a, Tensor) and a == b else math.inf
+
+
+def _tensor_gap(a: Tensor, b: Tensor) -> float:
+    finite = a.isfinite()
+    odd = a[~finite], b[~finite]
+    if not torch.equal(finite, b.isfinite()) or not torch.allclose(*odd, equal_nan=True):
+        return math.inf
+    largest = max((float(x[finite].abs().max()) for x in (a, b) if finite.any()), default=0.0)
+    return float((a - b)[finite].abs().max()) / largest if largest else 0.0
 
 
 def not_missing(got: Any, **lines: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from . import Mistake, check, close, equal, normal, not_missing, refuses, works
+from . import Mistake, check, close, equal, named, normal, not_missing, refuses, works
 
 EXERCISES = {
     "rope_frequencies": (
@@ -32,31 +32,30 @@ def _frequencies(head_dim: int, theta: float) -> Tensor:
     return torch.tensor([float(theta) ** (-2 * i / head_dim) for i in range(head_dim // 2)], dtype=torch.float64)
 
 
-def _alike(got: Any, want: Tensor, tolerance: float = 1e-4) -> bool:
-    """Whether got is want but for a small part of each number."""
-    return isinstance(got, Tensor) and got.shape == want.shape and torch.allclose(got.double(), want, rtol=tolerance, atol=0)
-
-
 @check("rope_frequencies")
 def by_hand(answer: Any, draw: random.Random) -> None:
-    lines: dict[str, Any] = {"call": "rope_frequencies(4, 10000.0)"}
-    got, want = answer(4, 10000.0), torch.tensor([1.0, 0.01], dtype=torch.float64)
+    lines: dict[str, Any] = {"call": "rope_frequencies(8, 10000.0)"}
+    got, want = answer(8, 10000.0), torch.tensor([1.0, 0.1, 0.01, 0.001], dtype=torch.float64)
     not_missing(got, **lines)
-    if isinstance(got, Tensor) and got.dim() == 1 and len(got) == 4:
+    if isinstance(got, Tensor) and got.dim() == 1 and len(got) == 8:
         raise Mistake(
             "there is one frequency for each number: a pair shares one, so head_dim / 2 are expected", **lines, yours=got
         )
-    for wrong, sentence in (
-        ([1.0, 0.1], "the exponent of pair i is -i / head_dim here, it should be -2 i / head_dim"),
-        ([1.0, 100.0], "the frequencies grow: the exponent needs a minus sign"),
-        ([1.0, 10.0], "the frequencies grow: the exponent needs a minus sign, and 2 i in place of i"),
-        ([1.0, 1e-4], "the exponent is divided by head_dim / 2, it should be -2 i / head_dim"),
-        ([0.01, 1.0], "the order is from slow to fast: pair 0 is the fastest, with the frequency 1"),
-        ([0.01, 1e-4], "the pairs are counted from 1: pair 0 has the exponent 0, and so the frequency 1"),
-    ):
-        if _alike(got, torch.tensor(wrong, dtype=torch.float64)):
-            raise Mistake(sentence, **lines, yours=got, expected=want)
-    close(got, want, "pair i has the frequency theta ** (-2 i / head_dim)", **lines)
+    whole = "// rounds the exponents to whole numbers: divide by head_dim with /"
+    exponents: dict[str, list[float]] = {
+        "the exponent of pair i is -i / head_dim here, it should be -2 i / head_dim": [0, -1 / 8, -2 / 8, -3 / 8],
+        "the frequencies grow: the exponent needs a minus sign": [0, 1 / 4, 2 / 4, 3 / 4],
+        "the frequencies grow: the exponent needs a minus sign, and 2 i in place of i": [0, 1 / 8, 2 / 8, 3 / 8],
+        "the exponent is divided by head_dim / 2, it should be -2 i / head_dim": [0, -2 / 4, -4 / 4, -6 / 4],
+        "the order is from slow to fast: pair 0 is the fastest, with the frequency 1": [-3 / 4, -2 / 4, -1 / 4, 0],
+        "the pairs are counted from 1: pair 0 has the exponent 0, and so the frequency 1": [-1 / 4, -2 / 4, -3 / 4, -1],
+        whole: [0, -1, -1, -1],
+        whole + ", and all are 0 here": [0, 0, 0, 0],
+        "the exponents run to -1 (logspace and linspace hold both ends): they end a step before": [0, -1 / 3, -2 / 3, -1],
+    }
+    faults = [(sentence, 10000.0 ** torch.tensor(powers, dtype=torch.float64)) for sentence, powers in exponents.items()]
+    named(got, want, faults, **lines)
+    close(got, want, "pair i has the frequency theta ** (-2 i / head_dim)", tolerance=1e-3, **lines)
 
 
 @check("rope_frequencies")
@@ -71,7 +70,7 @@ def real_sizes(answer: Any, draw: random.Random) -> None:
             raise Mistake(sentence, call=call, yours=got[:4], expected=want[:4])
         close(got, want, "pair i has the frequency theta ** (-2 i / head_dim)", call=call, tolerance=2e-2)
         equal(got.dtype, torch.float32, "the frequencies are float32", call=call)
-        if not _alike(got, want, 1e-5):
+        if not torch.allclose(got.double(), want, rtol=1e-5, atol=0):  # of each number, also of the small ones
             sentence = "the slow frequencies are inexact: compute in float32 or better, not in half precision"
             raise Mistake(sentence, call=call, yours=got[-3:], expected=want[-3:])
 
@@ -95,10 +94,13 @@ def _turn(answer: Any, x: Tensor, angles: Tensor) -> Any:
     shapes = f"x {tuple(x.shape)}, cos and sin {tuple(angles.shape)}"
     try:
         return answer(x, angles.cos().float(), angles.sin().float())
-    except RuntimeError as error:
-        if "size" not in str(error):
+    except (RuntimeError, ValueError) as error:
+        if "to unpack" in str(error):
+            sentence = "x may have any number of dimensions before (tokens, head_dim), and x.shape as many"
+        elif "size" in str(error):
+            sentence = "the shapes do not fit: cos and sin are (tokens, head_dim / 2), as wide as half of x"
+        else:
             raise
-        sentence = "the shapes do not fit: cos and sin are (tokens, head_dim / 2), as wide as half of x"
         raise Mistake(sentence, shapes=shapes, error=str(error)) from None
 
 
@@ -110,25 +112,36 @@ def worked_example(answer: Any, draw: random.Random) -> None:
     a, b = x.chunk(2, dim=-1)
     even, odd = x[:, 0::2], x[:, 1::2]
     lines: dict[str, Any] = {"x": "[[1, 2, 3, 4]]", "angles": "[[1, 0.01]]"}
-    not_missing(got, **lines)
     left, right = a * cos - b * sin, b * cos + a * sin
     interleaved = torch.stack((even * cos - odd * sin, odd * cos + even * sin), dim=-1).flatten(-2)
     mixed = torch.cat((even * cos - odd * sin, odd * cos + even * sin), dim=-1)
-    for wrong, sentence in (
-        (interleaved, "neighbours are paired (the interleaved layout): number i belongs with number i + head_dim / 2"),
-        (mixed, "neighbours are paired: number i belongs with number i + head_dim / 2"),
-        (torch.cat((a * cos + b * sin, b * cos - a * sin), -1), "it turns the other way round: the signs of sin are swapped"),
-        (torch.cat((left, left), -1), "both halves are a cos - b sin: the second is b cos + a sin"),
-        (torch.cat((right, left), -1), "the halves are swapped: a cos - b sin comes first"),
-        (torch.cat((left, b), -1), "only the first half has changed: the second one turns too, it is b cos + a sin"),
-        (torch.cat((a, right), -1), "only the second half has changed: the first one turns too, it is a cos - b sin"),
-        (torch.cat((left, b * cos - a * sin), -1), "the second half is b cos + a sin, with a plus"),
-        (torch.cat((a * cos + b * sin, right), -1), "the first half is a cos - b sin, with a minus"),
-        (torch.cat((left, b * cos + left * sin), -1), "the second half uses the new a, it needs the old one"),
-        (torch.cat((a * sin - b * cos, b * sin + a * cos), -1), "cos and sin have changed places"),
-    ):
-        if isinstance(got, Tensor) and got.shape == x.shape and torch.allclose(got.float(), wrong, atol=1e-5):
-            raise Mistake(sentence, **lines, yours=got, expected=want)
+    twice = [table.repeat_interleave(2, -1) for table in (cos, sin)]
+    joined = "the two halves are stacked: that makes a new dimension; put them side by side with torch.cat((..., ...), dim=-1)"
+    turns = "the two halves take turns (stack and flatten): they stand side by side, as torch.cat((..., ...), dim=-1) puts them"
+    under = "the two halves stand one under the other: torch.cat joins the first dimension unless it is told dim=-1"
+    faults = (
+        (joined, torch.stack((left, right), dim=-1)),
+        (joined, torch.stack((left, right), dim=-2)),
+        (joined, torch.stack((left, right))),
+        (turns, torch.stack((left, right), dim=-1).flatten(-2)),
+        (under, torch.cat((left, right))),
+        (
+            "the tables are repeated number by number (c0, c0, c1, c1): torch.cat((cos, cos), dim=-1) gives c0, c1, c0, c1",
+            x * twice[0] + torch.cat((-b, a), -1) * twice[1],
+        ),
+        ("neighbours are paired (the interleaved layout): number i belongs with number i + head_dim / 2", interleaved),
+        ("neighbours are paired: number i belongs with number i + head_dim / 2", mixed),
+        ("it turns the other way round: the signs of sin are swapped", torch.cat((a * cos + b * sin, b * cos - a * sin), -1)),
+        ("both halves are a cos - b sin: the second is b cos + a sin", torch.cat((left, left), -1)),
+        ("the halves are swapped: a cos - b sin comes first", torch.cat((right, left), -1)),
+        ("only the first half has changed: the second one turns too, it is b cos + a sin", torch.cat((left, b), -1)),
+        ("only the second half has changed: the first one turns too, it is a cos - b sin", torch.cat((a, right), -1)),
+        ("the second half is b cos + a sin, with a plus", torch.cat((left, b * cos - a * sin), -1)),
+        ("the first half is a cos - b sin, with a minus", torch.cat((a * cos + b * sin, right), -1)),
+        ("the second half uses the new a, it needs the old one", torch.cat((left, b * cos + left * sin), -1)),
+        ("cos and sin have changed places", torch.cat((a * sin - b * cos, b * sin + a * cos), -1)),
+    )
+    named(got, want, faults, **lines)
     close(got, want, "a pair (a, b) becomes (a cos - b sin, b cos + a sin)", **lines)
 
 
@@ -181,15 +194,15 @@ def one_head(answer: Any, draw: random.Random) -> None:
     lines = {"call": "rows 0 to 7, heads=1", "expected": "rows 0, 4, 1, 5, 2, 6, 3, 7"}
     if isinstance(got, Tensor) and got.shape == weight.shape:
         rows = got[:, 0].round().int().tolist()
-        if rows == list(range(8)):
-            sentence = (
-                "the rows are as they were: make (heads, 2, head_dim / 2, ...) of the first dimension, swap the 2nd and 3rd"
-            )
-            raise Mistake(sentence, **lines)
-        if rows == [0, 2, 4, 6, 1, 3, 5, 7]:
-            raise Mistake("this is the way back (from interleaved to half-split)", **lines, yours=rows)
-        if rows == [4, 0, 5, 1, 6, 2, 7, 3]:
-            raise Mistake("the two of a pair have changed places: the first half's row comes first", **lines, yours=rows)
+        as_they_were = (
+            "the rows are as they were: make (heads, 2, head_dim / 2, ...) of the first dimension, swap the 2nd and 3rd"
+        )
+        faults = {
+            as_they_were: list(range(8)),
+            "this is the way back (from interleaved to half-split)": [0, 2, 4, 6, 1, 3, 5, 7],
+            "the two of a pair have changed places: the first half's row comes first": [4, 0, 5, 1, 6, 2, 7, 3],
+        }
+        named(rows, _order(8, 1), faults.items(), **lines)
         equal(rows, _order(8, 1), "the rows of the two halves do not take turns", **lines)
     close(got, weight[_order(8, 1)], "a row must move as a whole", call=lines["call"])
 
@@ -198,8 +211,8 @@ def one_head(answer: Any, draw: random.Random) -> None:
 def rows_not_columns(answer: Any, draw: random.Random) -> None:
     weight, order = normal(draw, 8, 8), _order(8, 1)
     got = _reordered(answer, weight, 1)
-    if isinstance(got, Tensor) and got.shape == weight.shape and torch.equal(got, weight[:, order]):
-        raise Mistake("the columns have been reordered: the rows of the weight make the numbers of q", weight="(8, 8)", heads=1)
+    sentence = "the columns have been reordered: the rows of the weight make the numbers of q"
+    named(got, weight[order], [(sentence, weight[:, order])], weight="(8, 8)", heads=1)
     close(got, weight[order], "the rows of the two halves take turns", weight="(8, 8)", heads=1)
 
 
@@ -209,13 +222,13 @@ def within_each_head(answer: Any, draw: random.Random) -> None:
         weight = normal(draw, rows, columns)
         lines: dict[str, Any] = {"weight": f"({rows}, {columns})", "heads": heads}
         got = _reordered(answer, weight, heads)
-        for wrong, sentence in (
-            (_order(rows, 1), "the rows are interleaved over all heads at once: do it within each head"),
-            (_order(rows, rows // heads), "heads and head_dim have changed places: there are `heads` groups of rows"),
-        ):
-            if isinstance(got, Tensor) and torch.equal(got, weight[wrong]):
-                raise Mistake(sentence, **lines)
-        close(got, weight[_order(rows, heads)], "within each head, the rows of its two halves take turns", **lines)
+        faults = {
+            "the rows are interleaved over all heads at once: do it within each head": weight[_order(rows, 1)],
+            "heads and head_dim have changed places: there are `heads` groups of rows": weight[_order(rows, rows // heads)],
+        }
+        want = weight[_order(rows, heads)]
+        named(got, want, faults.items(), **lines)
+        close(got, want, "within each head, the rows of its two halves take turns", **lines)
 
 
 @check("permute")

@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ...sampling import SamplingParams
 from ...transformer import Config
-from . import Mistake, check, close, equal, normal, not_missing, refuses, works
+from . import Faults, Mistake, check, close, equal, named, normal, not_missing, refuses, told_apart, works
 
 EXERCISES = {
     "filter_top_p": (
@@ -87,11 +87,13 @@ def _keeps_dtype(answer: Any, draw: random.Random) -> None:
         equal(got.dtype, dtype, "the result keeps the logits' dtype", logits=dtype)
 
 
-def _which(got: Tensor, want: list[int], faults: Mapping[tuple[int, ...], str], sentence: str, **lines: Any) -> None:
+def _which(got: Tensor, want: list[int], faults: Faults, sentence: str, **lines: Any) -> None:
     """Compare the ids kept with those wanted; a known wrong set has its own sentence."""
     ids = _ids(got)
+    shown = {**lines, "you_keep": ids, "expected": want}
+    named(ids, want, faults, **shown)
     if ids != want:
-        raise Mistake(faults.get(tuple(ids), sentence), **lines, you_keep=ids, expected=want)
+        raise Mistake(sentence, **shown)
 
 
 def _shift_free(answer: Any, logits: Tensor, p: float) -> Tensor:
@@ -107,15 +109,15 @@ def _shift_free(answer: Any, logits: Tensor, p: float) -> Tensor:
 def nucleus_by_hand(answer: Any, draw: random.Random) -> None:
     logits, p = torch.tensor([0.05, 0.5, 0.15, 0.3]).log(), 0.7
     got = _shift_free(answer, logits.clone(), p)
-    faults = {
-        (1,): "the token with which the sum reaches p belongs to those kept",
-        (): "nothing is left: the most likely token always stays",
-        (1, 2, 3): "one token too many: the sum had reached p before it",
-        (0, 1): "the result is in sorted order: each token's fate belongs at its own id",
-        (0, 2, 3): "the least likely tokens are taken first: sort with the most likely first",
-        (0, 1, 2, 3): "nothing is dropped: are the most likely taken first?",
-        (0, 2): "these are the tokens to drop: keep the others",
-    }
+    faults = [
+        ("the token with which the sum reaches p belongs to those kept", [1]),
+        ("nothing is left: the most likely token always stays", []),
+        ("one token too many: the sum had reached p before it", [1, 2, 3]),
+        ("the result is in sorted order: each token's fate belongs at its own id", [0, 1]),
+        ("the least likely tokens are taken first: sort with the most likely first", [0, 2, 3]),
+        ("nothing is dropped: are the most likely taken first?", [0, 1, 2, 3]),
+        ("these are the tokens to drop: keep the others", [0, 2]),
+    ]
     sentence = "these are not the fewest tokens, most likely first, whose probabilities reach p"
     _which(got, [1, 3], faults, sentence, probabilities="[0.05, 0.5, 0.15, 0.3]", p=p)
     _same_logits(got, logits)
@@ -124,26 +126,26 @@ def nucleus_by_hand(answer: Any, draw: random.Random) -> None:
 @check("filter_top_p")
 def nucleus_alone(answer: Any, draw: random.Random) -> None:
     got = _filtered(answer, torch.tensor([0.06, 0.9, 0.04]).log(), 0.5)
-    faults = {
-        (): "the most likely token alone exceeds p, and everything is dropped: it always stays",
-        (0,): "the most likely token alone exceeds p, and it is dropped: it always stays",
-        (0, 2): "the most likely token alone exceeds p, and it is dropped: it always stays",
-        (0, 1): "one token too many: the sum had reached p before it",
-    }
+    faults = [
+        ("the most likely token alone exceeds p, and everything is dropped: it always stays", []),
+        ("the most likely token alone exceeds p, and it is dropped: it always stays", [0]),
+        ("the most likely token alone exceeds p, and it is dropped: it always stays", [0, 2]),
+        ("one token too many: the sum had reached p before it", [0, 1]),
+    ]
     _which(got, [1], faults, "the most likely token alone exceeds p", probabilities="[0.06, 0.9, 0.04]", p=0.5)
 
 
 @check("filter_top_p")
 def nucleus_of_equals(answer: Any, draw: random.Random) -> None:
     got = _filtered(answer, torch.zeros(4), 0.5)
-    faults = {
-        (0, 1, 2): "one token too many: a sum of exactly p is enough",
-        (0, 1, 2, 3): "more equals are kept than needed: two of these four reach 0.5",
-        (0,): "the token with which the sum reaches p belongs to those kept",
-    }
+    faults = [
+        ("one token too many: a sum of exactly p is enough", [0, 1, 2]),
+        ("more equals are kept than needed: two of these four reach 0.5", [0, 1, 2, 3]),
+        ("the token with which the sum reaches p belongs to those kept", [0]),
+    ]
     _which(got, [0, 1], faults, "among equals the lowest ids are kept", probabilities="[0.25, 0.25, 0.25, 0.25]", p=0.5)
     got = _filtered(answer, torch.zeros(64), 0.25)
-    _which(got, list(range(16)), {}, "among equals the lowest ids are kept (a stable sort)", logits="64 zeros", p=0.25)
+    _which(got, list(range(16)), [], "among equals the lowest ids are kept (a stable sort)", logits="64 zeros", p=0.25)
 
 
 @check("filter_top_p")
@@ -169,7 +171,7 @@ def nucleus_at_random(answer: Any, draw: random.Random) -> None:
                 break
         got = _filtered(answer, logits.clone(), p)
         sentence = "these are not the fewest tokens, most likely first, whose probabilities reach p"
-        _which(got, sorted(kept), {}, sentence, call=f"{size} random logits, p = {p}")
+        _which(got, sorted(kept), [], sentence, call=f"{size} random logits, p = {p}")
         _same_logits(got, logits)
     _keeps_dtype(answer, draw)
 
@@ -178,12 +180,12 @@ def nucleus_at_random(answer: Any, draw: random.Random) -> None:
 def threshold_by_hand(answer: Any, draw: random.Random) -> None:
     logits, p = torch.tensor([0.10, 0.6, 0.05, 0.25]).log(), 0.15
     got = _shift_free(answer, logits.clone(), p)
-    faults = {
-        (1, 3): "p is not the bar itself: the bar is p times the largest probability, here 0.15 × 0.6 = 0.09",
-        (0, 1, 2, 3): "nothing is dropped: is the largest probability found wherever it stands?",
-        (2,): "these are the tokens to drop: keep the others",
-        (): "nothing is left: the most likely token always stays",
-    }
+    faults = [
+        ("p is not the bar itself: the bar is p times the largest probability, here 0.15 × 0.6 = 0.09", [1, 3]),
+        ("nothing is dropped: is the largest probability found wherever it stands?", [0, 1, 2, 3]),
+        ("these are the tokens to drop: keep the others", [2]),
+        ("nothing is left: the most likely token always stays", []),
+    ]
     sentence = "the tokens to keep have at least p times the largest probability, here 0.15 × 0.6 = 0.09"
     _which(got, [0, 1, 3], faults, sentence, probabilities="[0.10, 0.6, 0.05, 0.25]", p=p)
     _same_logits(got, logits)
@@ -193,10 +195,10 @@ def threshold_by_hand(answer: Any, draw: random.Random) -> None:
 def threshold_edges(answer: Any, draw: random.Random) -> None:
     logits = torch.tensor([1.0, 3.0, 3.0, 0.0])
     got = _filtered(answer, logits.clone(), 1.0)
-    faults: dict[tuple[int, ...], str] = {
-        (): "nothing is left: a token exactly at the bar stays (at least p times, not more than)"
-    }
-    faults[(1,)] = "both of the most likely tokens are at the bar, and stay"
+    faults = [
+        ("nothing is left: a token exactly at the bar stays (at least p times, not more than)", []),
+        ("both of the most likely tokens are at the bar, and stay", [1]),
+    ]
     _which(got, [1, 2], faults, "a p of 1 keeps the most likely token and its equals", logits=logits, p=1.0)
     logits = torch.tensor([0.0, -200.0, 2.0])
     got = _filtered(answer, logits.clone(), 0.0)
@@ -213,7 +215,7 @@ def threshold_at_random(answer: Any, draw: random.Random) -> None:
         chances = torch.softmax(logits.double(), 0).tolist()
         got, want = _filtered(answer, logits.clone(), p), [i for i in range(size) if chances[i] >= p * max(chances)]
         sentence = "the tokens to keep have at least p times the largest probability"
-        _which(got, want, {}, sentence, call=f"{size} random logits, p = {p}")
+        _which(got, want, [], sentence, call=f"{size} random logits, p = {p}")
         _same_logits(got, logits)
     _keeps_dtype(answer, draw)
 
@@ -230,17 +232,16 @@ def penalty_by_hand(answer: Any, draw: random.Random) -> None:
     if not torch.equal(logits, lines["logits"]):
         raise Mistake("the logits that were handed in have changed: work on a copy", **lines)
     faults = {
-        (1.0, -0.5, 0.25, -0.25, 4.0): "a negative logit that is divided rises: multiply it",
-        (1.0, -0.25, 0.25, -0.25, 4.0): "a negative logit that is divided rises: multiply it, and once only",
-        (1.0, -4.0, 0.25, -0.25, 4.0): "id 1 occurs twice in seen and is penalised twice: once for each distinct id",
-        (0.0, -3.0, -1.5, -0.25, 4.0): "the penalty is a factor: it is not subtracted",
-        (1.0, -2.0, 0.25, -0.5, 2.0): "ids that were not seen are penalised too",
-        (4.0, -0.5, 1.0, -0.25, 4.0): "seen tokens become likelier: divide the positive logits, multiply the negative ones",
-        (4.0, -2.0, 1.0, -0.25, 4.0): "a positive logit that is multiplied rises: divide it",
+        "a negative logit that is divided rises: multiply it": [1.0, -0.5, 0.25, -0.25, 4.0],
+        "a negative logit that is divided rises: multiply it, and once only": [1.0, -0.25, 0.25, -0.25, 4.0],
+        "id 1 occurs twice in seen and is penalised twice: once for each distinct id": [1.0, -4.0, 0.25, -0.25, 4.0],
+        "the penalty is a factor: it is not subtracted": [0.0, -3.0, -1.5, -0.25, 4.0],
+        "ids that were not seen are penalised too": [1.0, -2.0, 0.25, -0.5, 2.0],
+        "seen tokens become likelier: divide the positive logits, multiply the negative ones": [4.0, -0.5, 1.0, -0.25, 4.0],
+        "a positive logit that is multiplied rises: divide it": [4.0, -2.0, 1.0, -0.25, 4.0],
     }
-    if isinstance(got, Tensor) and (fault := faults.get(tuple(got.tolist()))):
-        raise Mistake(fault, **lines, yours=got, expected=[1.0, -2.0, 0.25, -0.25, 4.0])
     want = torch.tensor([1.0, -2.0, 0.25, -0.25, 4.0])
+    named(got, want, ((fault, torch.tensor(values)) for fault, values in faults.items()), **lines)
     close(got, want, "positive logits of seen ids are divided by the penalty, negative ones multiplied", **lines)
 
 
@@ -261,10 +262,13 @@ def penalty_at_random(answer: Any, draw: random.Random) -> None:
     for penalty in (1.3, 1.0, 0.5):
         logits = normal(draw, 20, dtype=torch.float64)
         seen = [draw.randrange(20) for _ in range(12)]
-        want = [x if i not in seen else x / penalty if x > 0 else x * penalty for i, x in enumerate(logits.tolist())]
-        before = logits.clone()
+        values = [x if i not in seen else x / penalty if x > 0 else x * penalty for i, x in enumerate(logits.tolist())]
+        lower = [x if i not in seen else min(x / penalty, x * penalty) for i, x in enumerate(logits.tolist())]
+        before, want = logits.clone(), torch.tensor(values).double()
         got = answer(logits, seen, penalty)
-        close(got, torch.tensor(want).double(), f"with a penalty of {penalty}, seen ids have the wrong logits", seen=seen)
+        sentence = "the lower of l / p and l * p is right only for a penalty above 1: the sign of l says which, also below 1"
+        named(got, want, [(sentence, torch.tensor(lower).double())], seen=seen, penalty=penalty)
+        close(got, want, f"with a penalty of {penalty}, seen ids have the wrong logits", seen=seen)
         equal(got.dtype, torch.float64, "the result keeps the logits' dtype", logits=torch.float64)
         narrow = answer(logits.float(), seen, penalty)
         equal(narrow.dtype, torch.float32, "the result keeps the logits' dtype", logits=torch.float32)
@@ -455,10 +459,6 @@ def _losses(rule: Callable[[list[int]], Tensor], ids: list[int], window: int) ->
     return [[-float(row[i]) for row, i in zip(rows, part[1:])] for rows, part in zip(logs, parts)]
 
 
-def _near(a: float, b: float) -> bool:
-    return math.isclose(a, b, rel_tol=1e-4)
-
-
 def _number(got: Any, **lines: Any) -> float:
     not_missing(got, **lines)
     if not isinstance(got, (int, float)):
@@ -466,42 +466,64 @@ def _number(got: Any, **lines: Any) -> float:
     return float(got)
 
 
+def _is_number(got: float, want: float, sentence: str, **lines: Any) -> None:
+    if not math.isclose(got, want, rel_tol=1e-4):
+        raise Mistake(sentence, **lines)
+
+
 @check("perplexity")
 def knows_nothing(answer: Any, draw: random.Random) -> None:
     size = draw.randrange(8, 30)
     model = _Model(lambda history: torch.zeros(size))
     got = _number(answer(model, [draw.randrange(size) for _ in range(9)]))
-    lines = {"model": f"all {size} tokens equally likely", "yours": got, "expected": size}
-    if _near(got, math.log(size)):
-        raise Mistake("this is the mean of -log p: perplexity is exp of that", **lines)
-    if _near(got, 1 / size):
-        raise Mistake("the sign is lost: perplexity is exp of the mean of minus log p", **lines)
-    if _near(got, math.exp(math.log2(size))):
-        raise Mistake("a logarithm to base 2 is raised to the power of e: use one base for both", **lines)
-    if _near(got, 2 ** math.log(size)):
-        raise Mistake("a natural logarithm is raised to the power of 2: use one base for both", **lines)
-    if _near(got, math.exp(math.log(size) * 8 / 9)):
-        raise Mistake("the sum over 8 tokens is divided by 9: a window's first token does not count", **lines)
-    if not _near(got, size):
-        raise Mistake("a model that finds all tokens equally likely has the vocabulary's size as its perplexity", **lines)
+    lines: dict[str, Any] = {"model": f"all {size} tokens equally likely", "yours": got, "expected": size}
+    faults = {
+        "this is the mean of -log p: perplexity is exp of that": math.log(size),
+        "the sign is lost: perplexity is exp of the mean of minus log p": 1 / size,
+        "a logarithm to base 2 is raised to the power of e: use one base for both": math.exp(math.log2(size)),
+        "a natural logarithm is raised to the power of 2: use one base for both": 2 ** math.log(size),
+        "the sum over 8 tokens is divided by 9: a window's first token does not count": size ** (8 / 9),
+    }
+    named(got, float(size), faults.items(), **lines)
+    sentence = "a model that finds all tokens equally likely has the vocabulary's size as its perplexity"
+    _is_number(got, size, sentence, **lines)
 
 
 @check("perplexity")
 def one_window(answer: Any, draw: random.Random) -> None:
-    rule, ids = _bigram(draw), [draw.randrange(6) for _ in range(12)]
+    rule, ids, want, faults = _clear(draw, 12, _slips)
+    got = _number(answer(_Model(rule), list(ids)))
+    lines: dict[str, Any] = {"ids": ids, "yours": got, "expected": want}
+    named(got, want, faults, **lines)
+    _is_number(got, want, "this is not exp of the mean of -log p over the predicted tokens", **lines)
+
+
+def _clear(
+    draw: random.Random, length: int, slips: Callable[[Callable[[list[int]], Tensor], list[int]], tuple[float, Faults]]
+) -> tuple[Callable[[list[int]], Tensor], list[int], float, Faults]:
+    """A model's rule and a text for which the right number and those of the usual slips are all clearly different."""
+    while True:
+        rule, ids = _bigram(draw), [draw.randrange(6) for _ in range(length)]
+        want, faults = slips(rule, ids)
+        if told_apart(want, faults):
+            return rule, ids, want, faults
+
+
+def _slips(rule: Callable[[list[int]], Tensor], ids: list[int]) -> tuple[float, Faults]:
     [losses] = _losses(rule, ids, 512)
-    got, want = _number(answer(_Model(rule), list(ids))), math.exp(sum(losses) / 11)
-    lines = {"ids": ids, "yours": got, "expected": want}
     same = [-float(torch.log_softmax(rule([i]).double(), 0)[i]) for i in ids]
     back = [-float(torch.log_softmax(rule([b]).double(), 0)[a]) for a, b in zip(ids, ids[1:])]
-    if _near(got, sum(math.exp(x) for x in losses) / 11):
-        raise Mistake("this is the mean of 1 / p: take the mean of the logarithms first, exp last", **lines)
-    if any(_near(got, math.exp(sum(x) / len(x))) for x in (same, same[1:], same[:-1])):
-        raise Mistake("the logits at place t predict the token at place t + 1, not the one at t", **lines)
-    if _near(got, math.exp(sum(back) / 11)):
-        raise Mistake("the targets are shifted the wrong way: the logits at place t predict the token at t + 1", **lines)
-    if not _near(got, want):
-        raise Mistake("this is not exp of the mean of -log p over the predicted tokens", **lines)
+    one_late = "the logits at place t predict the token at place t + 1, not the one at t"
+    faults: list[tuple[str, Any]] = [(one_late, _exp_mean(part)) for part in (same, same[1:], same[:-1])]
+    faults += [
+        ("this is the mean of 1 / p: take the mean of the logarithms first, exp last", sum(map(math.exp, losses)) / 11),
+        ("the targets are shifted the wrong way: the logits at place t predict the token at t + 1", _exp_mean(back)),
+    ]
+    return _exp_mean(losses), faults
+
+
+def _exp_mean(values: Sequence[float]) -> float:
+    return math.exp(sum(values) / len(values))
 
 
 @check("perplexity")
@@ -510,36 +532,40 @@ def nearly_impossible(answer: Any, draw: random.Random) -> None:
     peaked = torch.tensor([0.0, -200.0])
     ids = [0] * 10 + [1] + [0] * 10
     got, want = _number(answer(_Model(lambda history: peaked), ids)), math.exp(200 / 20)
-    if not _near(got, want):
-        sentence = "a probability that rounds to 0 has a finite logarithm all the same: use log_softmax or cross_entropy"
-        raise Mistake(sentence, logits="[0, -200] for every token", ids=ids, yours=got, expected=want)
+    sentence = "a probability that rounds to 0 has a finite logarithm all the same: use log_softmax or cross_entropy"
+    _is_number(got, want, sentence, logits="[0, -200] for every token", ids=ids, yours=got, expected=want)
 
 
 @check("perplexity")
 def windows(answer: Any, draw: random.Random) -> None:
     for length, window, context in ((11, 4, 64), (13, 4, 64), (12, 5, 64), (17, 512, 6), (8, 4, 64)):
-        rule, ids = _bigram(draw), [draw.randrange(6) for _ in range(length)]
-        model, size = _Model(rule, context), min(window, context)
-        call = f"{length} ids, window={window}, a context of {context}"
+        size = min(window, context)
+        rule, ids, want, faults = _clear(draw, length, partial(_window_slips, size=size))
+        model, call = _Model(rule, context), f"{length} ids, window={window}, a context of {context}"
         got = works(partial(answer, model, list(ids), window), "a text may take several windows", call=call)
-        losses = [part for part in _losses(rule, ids, size) if part]
-        flat = [x for part in losses for x in part]
-        got, want = _number(got, call=call), math.exp(sum(flat) / len(flat))
-        lines = {"call": call, "yours": got, "expected": want}
+        got = _number(got, call=call)
+        lines: dict[str, Any] = {"call": call, "yours": got, "expected": want}
         if max(map(len, model.fed), default=0) > size:
             raise Mistake(f"a pass of {max(map(len, model.fed))} tokens, and at most {size} are allowed", **lines)
-        if _near(got, want):
-            continue
-        means = [sum(part) / len(part) for part in losses]
-        if _near(got, math.exp(sum(means) / len(means))):
-            raise Mistake("a short last window counts as much as a long one: take the mean over tokens, not windows", **lines)
-        if _near(got, sum(map(math.exp, means)) / len(means)):
-            raise Mistake("this is the mean of the windows' perplexities: take the mean over tokens, exp last", **lines)
-        if _near(got, math.exp(sum(flat) / (length - 1))):
-            raise Mistake("each window's first token is not predicted, and does not count", **lines)
         if length % size == 1 and math.isnan(got):
             raise Mistake("a last window of a single token predicts nothing: leave it out", **lines)
-        raise Mistake("the windows follow one another without overlap; the mean is over all predicted tokens", **lines)
+        named(got, want, faults, **lines)
+        _is_number(got, want, "the windows follow one another without overlap; the mean is over all predicted tokens", **lines)
+
+
+def _window_slips(rule: Callable[[list[int]], Tensor], ids: list[int], size: int) -> tuple[float, Faults]:
+    parts = [part for part in _losses(rule, ids, size) if part]
+    flat = [x for part in parts for x in part]
+    shared = [x for start in range(0, len(ids) - 1, size - 1) for x in _losses(rule, ids[start : start + size], size)[0]]
+    means = [sum(part) / len(part) for part in parts]
+    faults = {
+        "a short last window counts as much as a long one: take the mean over tokens, not windows": _exp_mean(means),
+        "this is the mean of the windows' perplexities: take the mean over tokens, exp last": sum(map(math.exp, means))
+        / len(means),
+        "each window's first token is not predicted, and does not count": math.exp(sum(flat) / (len(ids) - 1)),
+        "the windows overlap: a window begins after the last token of the one before": _exp_mean(shared),
+    }
+    return _exp_mean(flat), faults.items()
 
 
 @check("perplexity")

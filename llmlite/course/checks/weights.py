@@ -1,5 +1,6 @@
 """Checks of chapter 06."""
 
+import math
 import random
 import struct
 from functools import partial
@@ -10,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ...gguf import ModelFileError
-from . import Mistake, check, close, equal, normal, not_missing, refuses, works
+from . import Faults, Mistake, check, close, equal, named, normal, not_missing, refuses, works
 
 EXERCISES = {
     "read_header": (
@@ -127,21 +128,21 @@ def _three(got: Any) -> tuple[Any, Any, Any]:
 
 def _compare(got: Any, want: tuple[int, int, int], data: bytes, lines: dict[str, Any]) -> None:
     found = _three(got)
-    if found == want:
-        return
     magic_too, big = struct.unpack("<I", data[:4])[0], struct.unpack(">IQQ", data[4:24])
     shown = {**lines, "yours": got, "expected": want}
-    if found == (want[0], want[2], want[1]):
-        raise Mistake("the counts are swapped: tensors come first, then metadata values", **shown)
-    if found == big:
-        raise Mistake("this is big-endian: in this format the least significant byte comes first", **shown)
-    if found[0] == magic_too:
-        raise Mistake("the first four bytes are the magic; the version comes after them", **shown)
-    if found[0] == struct.unpack("<Q", data[4:12])[0]:
-        raise Mistake("the version is read as 8 bytes; it has 4 (uint32)", **shown)
-    if found[0] == want[0] and found[1] == want[1] % 2**32 and found[2] == want[1] >> 32:
-        raise Mistake("the counts are read as 4 bytes; each has 8 (uint64)", **shown)
-    raise Mistake("these are not the numbers in the header", **shown)
+    whole = {
+        "the counts are swapped: tensors come first, then metadata values": (want[0], want[2], want[1]),
+        "this is big-endian: in this format the least significant byte comes first": big,
+        "the counts are read as 4 bytes; each has 8 (uint64)": (want[0], want[1] % 2**32, want[1] >> 32),
+    }
+    named(found, want, whole.items(), **shown)
+    versions = {
+        "the first four bytes are the magic; the version comes after them": magic_too,
+        "the version is read as 8 bytes; it has 4 (uint32)": struct.unpack("<Q", data[4:12])[0],
+    }
+    named(found[0], want[0], versions.items(), **shown)
+    if found != want:
+        raise Mistake("these are not the numbers in the header", **shown)
 
 
 # --- blocks ---
@@ -178,17 +179,14 @@ def _decoded(answer: Any, raw: Tensor, want: Tensor, lines: dict[str, Any]) -> T
     return got
 
 
-def _match(got: Tensor, want: Tensor, others: list[tuple[str, Tensor]], sentence: str, lines: dict[str, Any]) -> None:
-    """Raise Mistake unless got is want; where it is one of the others, with that one's sentence."""
-    if not _same(got, want):
-        for text, other in others:
-            if _same(got, other):
-                raise Mistake(text, **lines, yours=got[0], expected=want[0])
-        close(got, want, sentence, **lines)
-
-
-def _same(got: Tensor, want: Tensor) -> bool:
-    return got.shape == want.shape and torch.allclose(got, want.float(), rtol=1e-5, atol=1e-6)
+def _match(got: Tensor, want: Tensor, faults: Faults, sentence: str, lines: dict[str, Any]) -> None:
+    """Raise Mistake unless got is want, with the sentence of a known fault; a block that differs is shown."""
+    off = ((got - want).abs().nan_to_num(math.inf) > 1e-5 * want.abs().clamp(min=0.1)).any(1)
+    if off.any():
+        block = int(off.nonzero()[0])
+        lines = {**lines, "block": block}
+        named(got, want, faults, **lines, yours=got[block], expected=want[block])
+        close(got[block], want[block], sentence, **lines)
 
 
 @check("decode_q8_0")
@@ -227,7 +225,7 @@ def _match_q8(answer: Any, raw: Tensor, scales: list[float], codes: list[list[in
     as_bf16, as_int = (blocks[:, :2].contiguous().view(t).float() for t in (torch.bfloat16, torch.int16))
     tail, head = blocks[:, 32:].contiguous().view(torch.float16).float(), blocks[:, :32].view(torch.int8).float()
     swapped = blocks[:, :2].flip(1).contiguous().view(torch.float16).float()
-    others = [
+    faults = [
         ("the codes are read as unsigned: they are int8, from -128 to 127", d * (q % 256)),
         ("the scale is read as bfloat16; it is float16", as_bf16 * q),
         ("the scale is read as an integer; it is float16", as_int * q),
@@ -239,7 +237,7 @@ def _match_q8(answer: Any, raw: Tensor, scales: list[float], codes: list[list[in
         ("the code is divided by the scale; value = d * q", q / d),
         ("the codes are offset by 128; they are int8 and signed as they stand", d * (q % 256 - 128)),
     ]
-    _match(got, want, others, "value = d * q", lines)
+    _match(got, want, faults, "value = d * q", lines)
 
 
 @check("decode_q4_1")
@@ -277,7 +275,7 @@ def _match_q4(
     mixed, turned = torch.stack((a, b), 2).flatten(1), torch.stack((b, a), 2).flatten(1)
     last = raw.view(-1, 20)[:, 2:18]
     shifted = torch.cat((last & 15, last >> 4), 1).float()
-    others = [
+    faults = [
         ("low and high halves alternate here; all 16 low halves come first, then the high ones", d * mixed + m),
         ("low and high halves alternate here; all 16 low halves come first, then the high ones", d * turned + m),
         ("the halves are swapped: the low halves are values 0 to 15, the high ones 16 to 31", d * torch.cat((b, a), 1) + m),
@@ -291,10 +289,15 @@ def _match_q4(
         ("the minimum is left out; value = d * q + m", d * q),
         ("every block has its own scale and minimum; here all have the first one's", d[:1] * q + m[:1]),
         ("the codes begin two bytes early: behind the scale comes the minimum", d * shifted + m),
+        (
+            "the high halves are read as signed: keep the bytes uint8 while they are shifted",
+            d * torch.cat((a, b - 16 * (b > 7)), 1) + m,
+        ),
         (ROUNDED, (d * q + m).half().float()),
+        (ROUNDED, (d.half() * q.half() + m.half()).float()),
         ("the high halves are not shifted down by 4 bits", d * torch.cat((a, 16 * b), 1) + m),
     ]
-    _match(got, d * q + m, others, "value = d * q + m", lines)
+    _match(got, d * q + m, faults, "value = d * q + m", lines)
 
 
 # --- unpermute ---
@@ -356,13 +359,12 @@ def _match_rows(answer: Any, given: Tensor, heads: int, want: Tensor, lines: dic
         across = torch.cat((given[0::2], given[1::2]))
         odd_first = torch.cat((by_head[:, 1::2], by_head[:, 0::2]), 1).reshape(given.shape)
         again = torch.from_numpy(_interleaved(given.numpy(), heads))
-        for sentence, other in (
-            ("nothing has moved: the rows are still interleaved", given),
-            ("this is permute once more: it goes from half-split to interleaved, and the way back is asked for", again),
-            ("the even rows of all heads come first here: each head is put in order by itself", across),
-            ("the columns are put in order; the rows should be", columns),
-            ("the halves are swapped: even rows come first, then odd ones", odd_first),
-        ):
-            if torch.equal(got.float(), other.float()) and not torch.equal(got.float(), want.float()):
-                raise Mistake(sentence, **lines, yours=got, expected=want)
+        faults = {
+            "nothing has moved: the rows are still interleaved": given,
+            "this is permute once more: it goes from half-split to interleaved, and the way back is asked for": again,
+            "the even rows of all heads come first here: each head is put in order by itself": across,
+            "the columns are put in order; the rows should be": columns,
+            "the halves are swapped: even rows come first, then odd ones": odd_first,
+        }
+        named(got, want, faults.items(), **lines)
     close(got, want, "within each head, even rows come first, then odd ones", **lines)

@@ -3,7 +3,7 @@
 import random
 from typing import Any
 
-from . import Mistake, check, not_missing
+from . import Mistake, check, named, not_missing
 
 EXERCISES = {
     "ms_per_token": (
@@ -22,13 +22,12 @@ def time_by_tokens(answer: Any, draw: random.Random) -> None:
         not_missing(got, call=call)
         if not isinstance(got, (int, float)):
             raise Mistake(f"the result is a {type(got).__name__}, it should be a number", call=call, yours=got, expected=want)
-        for wrong, sentence in (
-            (seconds / tokens, "this is in seconds; a millisecond is a thousandth of one, so there are 1000 times as many"),
-            (tokens / seconds, "this is tokens per second; turn the division around, and count milliseconds"),
-            (1000 * tokens / seconds, "the division is upside down: time goes above, tokens below"),
-        ):
-            if abs(got - wrong) < 1e-9 * abs(wrong):
-                raise Mistake(sentence, call=call, yours=f"{got:.6g}", expected=f"{want:.6g}")
+        faults = {
+            "this is in seconds; a millisecond is a thousandth of one, so there are 1000 times as many": seconds / tokens,
+            "this is tokens per second; turn the division around, and count milliseconds": tokens / seconds,
+            "the division is upside down: time goes above, tokens below": 1000 * tokens / seconds,
+        }
+        named(got, want, faults.items(), call=call, yours=f"{got:.6g}", expected=f"{want:.6g}")
         if got in [want // 1, *(round(want, digits) for digits in range(4))] and abs(got - want) > 1e-9 * want:
             raise Mistake("it is rounded: return the number as the division gives it", call=call, yours=got, expected=want)
         if not abs(got - want) <= 1e-9 * want:  # so written, NaN does not pass

@@ -5,6 +5,7 @@ Each function returns a figure for `show_figure` or `explore`.
 
 import statistics
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
@@ -18,14 +19,20 @@ def repeats(samples: Mapping[str, Sequence[float]], title: str, ylabel: str) -> 
     """A bar at the median of each set of repeated measurements, with every repeat as a dot."""
     figure, axes = plt.subplots()
     for n, values in enumerate(samples.values()):
-        middle = statistics.median(values)
-        axes.bar(n, middle, width=0.5, color=COLOURS[n], alpha=0.6)
-        axes.plot([n] * len(values), values, "o", color="black", markersize=4)
+        middle = median_bar(axes, n, values, width=0.5, color=COLOURS[n], alpha=0.6)
         axes.annotate(f"{middle:.3g}", (n, middle), textcoords="offset points", xytext=(26, 2), ha="center")
     axes.set_xticks(range(len(samples)), list(samples))
     axes.set(title=title, ylabel=ylabel)
     axes.grid(axis="x", visible=False)
     return figure
+
+
+def median_bar(axes: Axes, x: float, values: Sequence[float], **look: Any) -> float:
+    """Draw a bar at the median of repeated measurements and each of them as a dot. Returns the median."""
+    middle = statistics.median(values)
+    axes.bar(x, middle, **look)
+    axes.plot([x] * len(values), values, "o", color="black", markersize=4)
+    return middle
 
 
 def bars(values: Mapping[str, float], title: str, xlabel: str, fmt: str = "%.3g") -> Figure:

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
 from ..show import COLOURS
+from . import median_bar
 
 
 def block_picture() -> Figure:
@@ -105,10 +106,9 @@ def times_picture(predicted: Mapping[str, float], measured: Mapping[str, Sequenc
     """For each part the predicted milliseconds beside the measured ones: the median as a bar, every repeat as a dot."""
     figure, axes = plt.subplots()
     for n, (part, times) in enumerate(measured.items()):
-        middle = sorted(times)[len(times) // 2]
         axes.bar(n - 0.2, predicted[part], 0.38, color=COLOURS[0], alpha=0.75, label=None if n else "predicted")
-        axes.bar(n + 0.2, middle, 0.38, color=COLOURS[1], alpha=0.75, label=None if n else "measured (median)")
-        axes.plot([n + 0.2] * len(times), times, "o", color="black", markersize=4)
+        label = None if n else "measured (median)"
+        middle = median_bar(axes, n + 0.2, times, width=0.38, color=COLOURS[1], alpha=0.75, label=label)
         for x, height in ((n - 0.3, predicted[part]), (n + 0.3, middle)):
             axes.annotate(f"{height:.0f}", (x, height), textcoords="offset points", xytext=(0, 3), ha="center")
     axes.set_xticks(range(len(measured)), list(measured))

@@ -7,11 +7,12 @@ import torch
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
-from ...gguf import DECODERS, GGUF
+from ...gguf import DECODERS, GGUF, TYPES
 from ..show import COLOURS
 
 PALE = 0.35
-BLOCKS = {"Q8_0": (34, 8), "Q4_1": (20, 4), "Q4_0": (18, 4)}  # bytes of a block, bits of a code
+HEADS = {"Q8_0": "d", "Q4_1": "dm", "Q4_0": "d"}  # the numbers of 2 bytes before the codes: scale, minimum
+BLOCKS = {name: size for name, _, size in TYPES.values() if name in HEADS}  # bytes of a block of 32 values
 
 
 def hex_view(data: bytes, start: int, rows: int) -> str:
@@ -52,19 +53,19 @@ def byte_fields(data: bytes, fields: Sequence[tuple[str, int]], title: str) -> F
 def block_layouts() -> Figure:
     """One block of each format as a row of bytes: scale, minimum where there is one, and the codes of 32 values."""
     figure, axes = plt.subplots(figsize=(7.6, 2.9))
-    for y, (name, (size, bits)) in enumerate(BLOCKS.items()):
-        for at in range(size):
-            part = 0 if at < 2 else 1 if at < 4 and name == "Q4_1" else 2
+    for y, (name, head) in enumerate(HEADS.items()):
+        for at in range(BLOCKS[name]):
+            first = at - 2 * len(head)  # the number of the byte's value, or of the first of its two
+            part = at // 2 if first < 0 else 2
             x = at + 0.5
             axes.add_patch(Rectangle((at, y - 0.32), 1, 0.64, facecolor=COLOURS[part], alpha=PALE, edgecolor="white"))
-            first = at - (4 if name == "Q4_1" else 2)
             if part < 2:
                 axes.text(x, y, "dm"[part], ha="center", va="center", fontsize=9, weight="bold")
-            elif bits == 8:
+            elif _bits(name) == 8:
                 axes.text(x, y, str(first), ha="center", va="center", fontsize=7)
             else:
                 axes.text(x, y, f"{first + 16}\n{first}", ha="center", va="center", fontsize=7, linespacing=1.5)
-    axes.set_yticks(range(len(BLOCKS)), [f"{name}\n{size} bytes" for name, (size, _) in BLOCKS.items()])
+    axes.set_yticks(range(len(HEADS)), [f"{name}\n{BLOCKS[name]} bytes" for name in HEADS])
     axes.set(xlim=(0, 34), ylim=(2.5, -0.5), xlabel="byte of the block", title="Where 32 values stand in a block")
     axes.grid(visible=False)
     labels = ("scale d", "minimum m", "codes, by the number of their value")
@@ -73,22 +74,27 @@ def block_layouts() -> Figure:
     return figure
 
 
+def _bits(name: str) -> int:
+    """The bits of one code."""
+    return (BLOCKS[name] - 2 * len(HEADS[name])) // 4
+
+
 def block_view(file: GGUF, name: str, number: int) -> Figure:
     """One block of a tensor: its 32 raw codes, its scale (and minimum), and the values that the engine's decoder makes."""
     info = file.info(name)
-    size, bits = BLOCKS[info.type]
+    size, bits, head = BLOCKS[info.type], _bits(info.type), HEADS[info.type]
     count = (info.nbytes or 0) // size
     if not 0 <= number < count:
         raise ValueError(f"{name} has the blocks 0 to {count - 1}")
     raw = torch.frombuffer(file.data, dtype=torch.uint8, count=size, offset=info.offset + number * size).clone()
     values = DECODERS[info.type](raw).flatten()
-    halves = raw[: 4 if info.type == "Q4_1" else 2].view(torch.float16).tolist()
-    packed = raw[2 * len(halves) :]
+    halves, packed = raw[: 2 * len(head)].view(torch.float16).tolist(), raw[2 * len(head) :]
     codes = packed.view(torch.int8) if bits == 8 else torch.cat((packed & 15, packed >> 4))
-    parts = ", ".join(f"{n} = {h:.5f}" for n, h in zip(("d", "m"), halves))
+    parts = ", ".join(f"{n} = {h:.5f}" for n, h in zip(head, halves))
     figure, (top, bottom) = plt.subplots(2, 1, figsize=(6.8, 4.4), sharex=True)
     top.bar(range(32), codes.tolist(), color=COLOURS[2], alpha=0.7)
-    top.set(title=f"{name}, block {number} of {count:,} ({info.type}): {parts}", ylabel="code")
+    top.set_title(f"{name}\nblock {number:,} of {count:,} ({info.type}): {parts}")
+    top.set(ylabel="code")
     top.set_ylim((-130, 130) if bits == 8 else (0, 16))
     bottom.bar(range(32), values.tolist(), color=COLOURS[0], alpha=0.7)
     bottom.axhline(0, color="black", linewidth=0.8)
