@@ -26,7 +26,7 @@ def opening(t: Tale, place: bool = True) -> None:
         return
     if place:
         t.say(
-            "One day, {a.named} was [playing|walking|sitting] {p.at}.",
+            "One day, {a.named} was [playing|sitting|resting] {p.at}.",
             "One [sunny|quiet|bright|windy] [morning|afternoon], {a.named} [went|walked|ran] {p.to}.",
             "Every morning, {a.named} [went|walked] {p.to}.",
             "[It was a warm day|The sun was shining|It was a fine morning], and {a.named} was {p.at}.",
@@ -44,7 +44,7 @@ def opening(t: Tale, place: bool = True) -> None:
         "Far away, behind the blue hills, there lived {a.named}.",
         "This is the story of {a.named}.",
         "{a.name} was {a.desc} who lived {a.home}.",
-        "One [quiet|long|cold] day, {a.named} was at home.",
+        "One [quiet|cold|gray] [day|morning], {a.named} was at home.",
         "Do you know {a.name}? {a} was {a.desc} who lived {a.home}.",
     )
     like(t, 0.5)
@@ -57,7 +57,7 @@ def like(t: Tale, probability: float) -> None:
         "{a} liked to {first}.",
         "{a} [loved|liked] to {first} and to {second}.",
         "More than anything, {a} liked to {first}.",
-        "{a} liked to {first} [all day long|in the morning|every day].",
+        "{a} liked to {first} [all day long|every day|when the sun was shining].",
         first=first,
         second=second,
     )
@@ -68,7 +68,7 @@ def arrive(t: Tale) -> None:
     t.say(
         "One [day|morning|afternoon], {a} [went|walked|ran] {p.to}.",
         "On a [sunny|cold|windy|warm] day, {a} was {p.at}.",
-        "One [day|afternoon], {a} was [playing|sitting|walking] {p.at}.",
+        "One [day|afternoon], {a} was [playing|sitting|resting] {p.at}.",
         "One [morning|evening], {a} took a walk {p.to}.",
     )
 
@@ -83,6 +83,8 @@ def meet(t: Tale, key: str = "b") -> None:
         "{a} looked up and saw {b.intro}.",
         b=t.person(key),
     )
+    if "p" in t.cast and key == "b":
+        t.facts.append((f"Where did you meet {t.person(key).name}?", t.place_at()))
     if t.chance(0.3):
         t.say(
             '"[Hello|Good morning|Good day], {b.name}!" {a.beamed}.',
@@ -95,6 +97,7 @@ def meet(t: Tale, key: str = "b") -> None:
 def own(t: Tale, owner: str, thing: str) -> None:
     """Tell who has the thing at first, and perhaps where it came from."""
     t.holder[t.thing(thing).noun] = t.person(owner)
+    color_of(t, owner, thing)
     giver = t.rng.choice([name for name in words.ELDERS if name not in [one.name for one in t.people()]])
     t.say(
         "{o} had {x.a}.",
@@ -106,6 +109,14 @@ def own(t: Tale, owner: str, thing: str) -> None:
         x=t.thing(thing),
         giver=giver,
     )
+
+
+def color_of(t: Tale, owner: str, thing: str) -> None:
+    """Remember the colour of a thing as something that can be asked later."""
+    x, one = t.thing(thing), t.person(owner)
+    if x.adjective in words.COLORS:
+        whose = "your" if one is t.person("a") else f"{one.name}'s"
+        t.facts.append((f"What color {x.form('was')} {whose} {x.noun}?", x.adjective))
 
 
 def hand(t: Tale, giver: str, taker: str, thing: str) -> None:
@@ -192,15 +203,49 @@ def on_the_way(t: Tale, probability: float = 0.35, rain: bool = True) -> None:
     if t.chance(0.3):
         food = t.rng.choice(list(words.FOODS))
         t.say("{a} was hungry, so {a.he} stopped and ate a {food}.", "{a} had a {food} and ate it on the way.", food=food)
+        t.facts.append(("What did you eat on the way?", f"a {food}"))
+        return
+    if t.chance(0.4):
+        seen, number = t.rng.choice(("birds", "ducks", "sheep", "cows", "boats")), words.NUMBERS[t.rng.randint(2, 9)]
+        where = "on the water" if seen in ("ducks", "boats") else "in the sky" if seen == "birds" else "in a field"
+        t.say(
+            "{a} [saw|counted] {number} {seen} {where}.",
+            "There were {number} {seen} {where}, and {a} [counted|watched] them.",
+            number=number,
+            seen=seen,
+            where=where,
+        )
+        t.facts.append((f"How many {seen} did you see?", number))
+        return
+    color = t.rng.choice(words.COLORS[:9])
+    if t.chance(0.4):
+        t.say("A {color} butterfly flew by, and {a} [waved at it|watched it].", "{a} saw a {color} butterfly.", color=color)
+        t.facts.append(("What color was the butterfly?", color))
         return
     t.say(
         "A bird sang in a tree, and {a} [stopped to listen|listened].",
         "The wind blew, and the leaves [danced|fell] around {a}.",
         "{a} [jumped over a puddle|walked over a little bridge|hummed a song] on the way.",
         "{a} fell over a stone, but {a.he} got up again.",
-        "A [yellow|blue|white|red] butterfly flew by, and {a} [waved at it|watched it].",
-        "{a} [saw|counted] [three|four|five] birds [in the sky|on a fence].",
     )
+
+
+def remember(t: Tale) -> None:
+    """In the evening somebody asks the hero about the day, and the answer is what was told before."""
+    if not t.facts or t.text.count(" ") > 170 or not t.chance(0.6):
+        return
+    if "e" not in t.cast or t.person("e").name not in words.ELDERS:
+        t.add_elder("e")
+    question, answer = t.rng.choice(t.facts)
+    t.say(
+        'In the evening, {e} asked about the day. "{question}" {e.asked}. "{answer}," {a.answered}.',
+        '"{question}" {e.asked} [in the evening|at dinner|later]. "{answer}," {a.answered}.',
+        'At home, {e} asked, "{question}" "{answer}," {a.answered}.',
+        question=question,
+        answer=answer,
+    )
+    if t.chance(0.3):
+        t.say('"What a day!" {e.said}.', '"I am glad that you had [such |]a good day," {e.said}.', "{e} smiled.")
 
 
 def ending(t: Tale, *morals: str, one_day: bool = False) -> None:
@@ -212,6 +257,8 @@ def ending(t: Tale, *morals: str, one_day: bool = False) -> None:
             "{g} was still wet, so {g.he} sat in the sun until {g.he} was dry.",
             g=t.wet,
         )
+    if one_day:
+        remember(t)
     if one_day and t.chance(0.3):
         t.maybe(0.6, *END_OF_DAY)
     else:

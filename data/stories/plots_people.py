@@ -13,7 +13,7 @@ def promise(t: Tale) -> None:
     t.add_person("b")
     t.holder[x.noun] = t.person("b")
     t.say("{a} met {b.intro}, who had {x.a}.", "{b.intro} was there with {x.a}.", "There was {b.intro}. {b} had {x.a}.")
-    when = t.rng.choice(("before dark", "tomorrow morning", "before dinner", "when the bell rings", "at noon"))
+    when = t.rng.choice(("before dark", "before dinner", "at noon", "before bedtime", "this evening"))
     t.say('"May I borrow {x.full}?" {a.asked}.', '"Can you lend me your {x.bare}?" {a.asked}.')
     t.say(
         '"Yes, but bring {x.it} back {when}," {b.said}.',
@@ -53,7 +53,7 @@ def promise(t: Tale) -> None:
     t.say("{b} waited and waited.", "{b} was waiting, but nobody came.", "{b} was sad and went home alone.")
     t.say(
         'The next day, {a} went to {b} and said, "I am sorry. I broke my promise."',
-        '"I am [very |so |]sorry that I did not come {when}," {a} told {b}.',
+        '"I am [very |so |]sorry that I did not come back in time," {a} told {b}.',
         when=when,
     )
     hand(t, "a", "b", "x")
@@ -63,7 +63,7 @@ def promise(t: Tale) -> None:
         "{b} thought for a while and then smiled.",
     )
     t.say(
-        "The next time, {a} brought {x.it} back {when}.",
+        "The next time, {a} brought {x.it} back in time.",
         "After that, {a} never broke a promise again.",
         when=when,
     )
@@ -391,7 +391,7 @@ def fear(t: Tale) -> None:
     t.say("Nobody else was near.", '"Somebody must help," {a.said}.', "There was no time to call for help.")
     t.say(
         "{a} was afraid, but {a.he} thought of what {b} had said.",
-        "The heart of {a} beat fast. Then {a} thought of {b}.",
+        "{a.s} heart beat fast. Then {a} thought of {b}.",
         "{a} shook with fear, but {a.he} did not run away.",
     )
     t.say(
@@ -663,7 +663,7 @@ def hide_and_seek(t: Tale) -> None:
         t.say('"You have good eyes," {g.said}.', '"That was fun," {g.said}.', **more)
     t.say(
         '"Where did you hide?" asked {e}. "I hid {one}, and {g.name} hid {two}," {f.answered}.',
-        "After that, it was the turn of {f} to count.",
+        "After that, it was {f.s} turn to count.",
         '"Nobody will think of looking {one} again," {f.said}.',
         e=t.add_elder(),
         **more,
@@ -925,7 +925,7 @@ def picnic(t: Tale) -> None:
     )
     t.say(
         "{a} brought {one}, and {b} brought {two}.",
-        "In the basket of {a} there were {one}, and {b} had {two}.",
+        "In {a.his} basket, {a.he} had {one}, and {b} had {two}.",
         one=one,
         two=two,
     )
@@ -959,7 +959,7 @@ def picnic(t: Tale) -> None:
         '"Who brought the {many}?" asked {e} later. "I did," {a.answered}.',
         '"What did you eat?" asked {e} in the evening. "{first} and {second}," {b.answered}.',
         "The {many} that {a} had brought were the best.",
-        "{b} liked the {many} of {a} best.",
+        "{b} liked {a.s} {many} best.",
         many=words.PLURALS[foods[0]],
         first=words.PLURALS[foods[0]],
         second=words.PLURALS[foods[1]],

@@ -2,7 +2,7 @@
 
 from . import words
 from .events import ask_holder, ending, feel, hand, meet, on_the_way, opening, own, thank
-from .tale import Tale, amount
+from .tale import Tale, amount, definite
 
 
 def lost_and_found(t: Tale) -> None:
@@ -569,8 +569,8 @@ def building(t: Tale) -> None:
         "{a} went to {w} and said thank you for {two}.",
         '{a} had not forgotten who had brought {three}. "Thank you, {b.name}," {a.he} said.',
         "They were [very |]proud of the {goal}.",
-        two=need[1],
-        three=need[2],
+        two=definite(need[1]),
+        three=definite(need[2]),
     )
     ending(t, "Many hands make a big job small.", "What you build together lasts long.")
 

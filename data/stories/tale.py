@@ -19,6 +19,7 @@ from . import words
 CHOICE = re.compile(r"\[([^\[\]]*)\]")
 FIELD = re.compile(r"\{(\w+)(?:\.(\w+))?\}")
 SENTENCE_END = re.compile(r"[.!?]")
+EVERYBODY = re.compile(r"\b[Tt]he(y|ir)\b")
 BEFORE_SUBJECT = re.compile(r"(^|[.!?,]\"? |\b(but|so|then|now|first|because|that|when|until|soon|there|last) )$", re.I)
 BEFORE_OBJECT = re.compile(r"\b(gave|to|for|with|made|thanked|told|helped|hugged) $")
 """What stands before a character where he, and where him, is the right pronoun."""
@@ -98,10 +99,15 @@ def amount(number: int, noun: str) -> str:
     return f"{words.NUMBERS[number]} {noun if number == 1 else words.PLURALS[noun]}"
 
 
+def definite(noun: str) -> str:
+    """a rope -> the rope, some nails -> the nails, four wheels -> the four wheels"""
+    return "the " + noun.removeprefix("a ").removeprefix("some ")
+
+
 def finish(text: str) -> str:
     """Set capitals at the beginnings of sentences, and an before a vowel."""
     text = re.sub(r"\b([Aa]) (?=[aeiou])(?!one\b|use)", r"\1n ", " ".join(text.split()))
-    return re.sub(r'(?:^"?|(?<=[.!?] )"?|(?<=, )")[a-z]', lambda found: found[0].upper(), text)
+    return re.sub(r'(?:^"?|(?<=[.!?] )"?|(?<=[,?"] )")[a-z]', lambda found: found[0].upper(), text)
 
 
 @dataclass
@@ -113,6 +119,7 @@ class Tale:
     topic: str = ""
     cast: dict[str, Person | Thing | Place | str] = field(default_factory=dict)
     holder: dict[str, Person] = field(default_factory=dict)
+    facts: list[tuple[str, str]] = field(default_factory=list)
     wet: Person | None = None
     sentences: list[str] = field(default_factory=list)
     _now: list[Person] = field(default_factory=list)
@@ -155,6 +162,9 @@ class Tale:
     # -- words for what is there ---------------------------------------------------------------------------------------
 
     def _literal(self, text: str) -> str:
+        """Plain text: it may end a sentence, and they and their speak of everybody."""
+        if EVERYBODY.search(text):
+            self._now.extend(one for one in self.people() if one not in self._now)
         if SENTENCE_END.search(text) and self._now:
             self._before, self._now = self._now, []
         return text
@@ -192,6 +202,7 @@ class Tale:
             return self._introduction(person)
         return {
             "name": person.name,
+            "s": f"{person.name}'s",
             "kind": person.kind,
             "home": person.home,
             "named": f"{person.description} named {person.name}",
@@ -253,6 +264,11 @@ class Tale:
         found = self.cast[key]
         assert isinstance(found, Thing)
         return found
+
+    def place_at(self) -> str:
+        """Where the story plays: in the garden."""
+        place = self.cast["p"]
+        return place.form("at") if isinstance(place, Place) else ""
 
     def add_person(self, key: str, animal: float = 0.45, other_pronoun_than: str = "") -> Person:
         """Bring a new child or animal into the story: nobody has the name, no two animals are of one kind."""

@@ -158,7 +158,6 @@ FINDS = {
     "feather": "feathers",
     "marble": "marbles",
     "leaf": "leaves",
-    "star": "stars",
     "acorn": "acorns",
     "ribbon": "ribbons",
 }
