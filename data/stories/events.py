@@ -83,7 +83,7 @@ def meet(t: Tale, key: str = "b") -> None:
         "{a} looked up and saw {b.intro}.",
         b=t.person(key),
     )
-    if "p" in t.cast and key == "b":
+    if "p" in t.cast and key == "b" and t.chance(0.5):
         t.facts.append((f"Where did you meet {t.person(key).name}?", t.place_at()))
     if t.chance(0.3):
         t.say(

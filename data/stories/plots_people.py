@@ -74,7 +74,7 @@ def helper(t: Tale) -> None:
     opening(t, place=False)
     trouble = t.rng.choice(("cart", "shelf", "net", "hole", "branch"))
     t.topic = trouble
-    t.add_place("p", "forest", "meadow", "field", "hill", "farm")
+    t.add_place("p", "forest", "meadow", "field", "hill", "lake")
     t.say("One day, {a} was on the way {p.to}.", "One [morning|afternoon], {a} took a walk {p.to}.")
     t.add_person("b")
     t.say(
@@ -210,7 +210,7 @@ def race(t: Tale) -> None:
             e=t.add_elder(),
             **more,
         )
-        t.maybe(0.6, "{one} let the others share {x.it}.", "Then all three {x.used}.", **more)
+        t.maybe(0.6, "{one} let the others share {x.it}.", "Then all three took turns with {x.it}.", **more)
         ending(t, "Never stop before the end.", "It is fun to run, even if you do not win.", one_day=True)
 
 
@@ -481,7 +481,7 @@ def sick_friend(t: Tale) -> None:
     soup = t.rng.choice(("soup", "tea", "honey milk"))
     herb = t.rng.choice(("herbs", "berries", "honey", "carrots", "lemons"))
     t.topic = herb
-    t.add_place("q", "garden", "market", "orchard", "farm", "meadow", "mill", "hill")
+    t.add_place("q", "garden", "market", "orchard", "farm", "meadow")
     t.say(
         "{a} waited for {b.intro}, but {b.he} did not come.",
         "{a} wanted to play with {b.intro}. But {b} was not there.",
@@ -832,7 +832,7 @@ def newcomer(t: Tale) -> None:
     )
     t.maybe(0.6, "{b} began to smile.", '"Yes, please," {b.answered}.', '"That is kind," {b.said}.')
     t.say(
-        "They {x.used} and laughed all [afternoon|day].",
+        "They took turns with {x.it} all [afternoon|day].",
         "First {a} {x.used}, and then {b} {x.used}.",
     )
     if t.chance(0.6):
@@ -849,7 +849,7 @@ def newcomer(t: Tale) -> None:
     t.say(
         "The next day, {b} waited for {a} {p.at}.",
         "After that, they met {p.at} every day.",
-        "The next day, they met {p.at} again and {x.used}.",
+        "The next day, they met {p.at} again.",
     )
     ending(t, "A kind word can open a door.", "It only takes a small hello to make a friend.", "Everyone was new once.")
 
@@ -875,11 +875,11 @@ def night_noise(t: Tale) -> None:
         "{a} pulled the blanket over {a.his} head.",
         "{a} was afraid and held {a.his} pillow.",
     )
-    t.add_person("b") if t.chance(0.5) else t.add_elder("b")
+    t.add_person("b") if t.chance(0.25) else t.add_elder("b")
     t.say(
         "{a} woke {b.intro}, who was asleep in the next room.",
         '"Do you hear that, too?" {a} asked {b.intro}.',
-        "Then {a} went to {b.intro}.",
+        "Then {a} went to {b.intro} in the next room.",
     )
     t.say('"{sound}!" There it was again.', 'They listened. "{sound}!"', sound=sound)
     t.say(

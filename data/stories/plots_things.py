@@ -51,7 +51,14 @@ def lost_and_found(t: Tale) -> None:
     t.maybe(0.4, "The wind had blown {x.it} there.", "{a} had left {x.it} there the day before.", "What a surprise!")
     feel(t, "a", t.rng.choice(("happy", "glad")))
     thank(t, "a", "b")
-    t.maybe(0.7, "Then they {x.used} together.", "From then on, {a} never left {x.it} {right} again.", right=right)
+    t.facts.append((f"Where {x.form('was')} your {x.noun}?", right))
+    t.maybe(
+        0.7,
+        "Then {a} {x.used} all day.",
+        "Then they took turns with {x.it}.",
+        "From then on, {a} never left {x.it} {right} again.",
+        right=right,
+    )
     ending(
         t,
         "Looking together is [easier|better] than looking alone.",
@@ -237,8 +244,8 @@ def swap(t: Tale) -> None:
             lent = t.rng.choice("xy")
             owner = "b" if lent == "x" else "a"
             t.say(
-                '"May I borrow {l.it}?" {c.asked}.',
-                '"May I have {l.it} for a while?" {c.asked}.',
+                '"May I borrow {l.full}?" {c.asked}.',
+                '"May I have {l.full} for a while?" {c.asked}.',
                 l=t.thing(lent),
             )
             hand(t, owner, "c", lent)
@@ -250,6 +257,10 @@ def swap(t: Tale) -> None:
         h=t.holder[x.noun],
         g=t.holder[y.noun],
     )
+    mine = "your old " + x.noun
+    if t.holder[x.noun] is not t.person("a"):
+        t.facts.append((f"Who has {mine} now?", t.holder[x.noun].name))
+    t.facts.append((f"What did you get for your {x.noun}?", y.form("a")))
     t.say("Everyone was [happy|glad].", "They played until it got dark.", "Then they all played together.")
     ending(t, "A fair swap makes two people happy.", "What is old to one is new to another.", one_day=True)
 
@@ -357,6 +368,8 @@ def key_and_box(t: Tale) -> None:
         "With the {key} key, {a} opened the {short}.",
         key=key,
     )
+    t.facts.append(("Where was the key?", spot))
+    t.facts.append((f"What was in the {box}?", treasure.form("a")))
     t.say("Inside was {x.a}!", "In it lay {x.a}.", "And what was inside? It was {x.a}.", "There was {x.a} inside.")
     t.say(
         "It had belonged to {e} a long time ago.",
@@ -815,7 +828,7 @@ def gift_hunt(t: Tale) -> None:
     )
     t.say(
         "{b} looked {wrong}, but there was nothing. Then {b.he} looked {spot}.",
-        "First {b} looked {wrong}. Then {b.he} looked {spot}, and there it was!",
+        "First {b} looked {wrong}. Then {b.he} looked {spot}, and there {x.they} {x.was}!",
         "{b} looked {wrong} and found nothing. But {spot} there was something in paper.",
         wrong=wrong,
         spot=spot,

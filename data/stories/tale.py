@@ -124,6 +124,7 @@ class Tale:
     sentences: list[str] = field(default_factory=list)
     _now: list[Person] = field(default_factory=list)
     _before: list[Person] = field(default_factory=list)
+    _earlier: list[Person] = field(default_factory=list)
     _shown: list[Thing] = field(default_factory=list)
     _left: str = ""
 
@@ -166,7 +167,7 @@ class Tale:
         if EVERYBODY.search(text):
             self._now.extend(one for one in self.people() if one not in self._now)
         if SENTENCE_END.search(text) and self._now:
-            self._before, self._now = self._now, []
+            self._earlier, self._before, self._now = self._before, self._now, []
         return text
 
     def _realise(self, entity: Person | Thing | Place | str, form: str) -> str:
@@ -187,7 +188,7 @@ class Tale:
 
     def _person(self, person: Person, form: str) -> str:
         pronoun = self._pronoun_is_clear(person)
-        strict = pronoun and not self._rivals(person, self._now + self._before)
+        strict = pronoun and not self._rivals(person, self._now + self._before + self._earlier)
         if person not in self._now:
             self._now.append(person)
         if form in VERBS:
@@ -224,7 +225,7 @@ class Tale:
         """Whether he or she can only mean this one: mentioned a moment ago, and nobody else with that pronoun was."""
         if person in self._now:
             return not self._rivals(person, self._now)
-        return person in self._before and not self._rivals(person, self._before + self._now)
+        return person in self._before and not self._rivals(person, self._before + self._now + self._earlier)
 
     def _name(self, person: Person) -> str:
         kinds = [other.kind for other in self.people()]

@@ -162,7 +162,7 @@ FINDS = {
     "ribbon": "ribbons",
 }
 PLURALS = {**FOODS, **FINDS, "coin": "coins", "balloon": "balloons", "seed": "seeds", "egg": "eggs"}
-MEALS = ("cake", "pie", "loaf of bread", "bowl of soup", "honey cake", "piece of cheese", "sandwich", "pancake")
+MEALS = ("cake", "pie", "loaf of bread", "honey cake", "piece of cheese", "sandwich", "pancake")
 NUMBERS = _listed("zero one two three four five six seven eight nine ten eleven twelve")
 
 PLACES: dict[str, str] = {
