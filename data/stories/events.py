@@ -45,7 +45,7 @@ def opening(t: Tale, place: bool = True) -> None:
         "This is the story of {a.named}.",
         "{a.name} was {a.desc} who lived {a.home}.",
         "One [quiet|cold|gray] [day|morning], {a.named} was at home.",
-        "Do you know {a.name}? {a} was {a.desc} who lived {a.home}.",
+        "Do you know {a.name}? {a.he} was {a.desc} who lived {a.home}.",
     )
     like(t, 0.5)
 
