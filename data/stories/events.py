@@ -98,7 +98,7 @@ def own(t: Tale, owner: str, thing: str) -> None:
     """Tell who has the thing at first, and perhaps where it came from."""
     t.holder[t.thing(thing).noun] = t.person(owner)
     color_of(t, owner, thing)
-    giver = t.rng.choice([name for name in words.ELDERS if name not in [one.name for one in t.people()]])
+    name = t.rng.choice([name for name in words.ELDERS if name not in [one.name for one in t.people()]])
     t.say(
         "{o} had {x.a}.",
         "{o} had {x.a} from {giver}.",
@@ -107,7 +107,7 @@ def own(t: Tale, owner: str, thing: str) -> None:
         "{o} had {x.a}. {o} [often|always|sometimes] {x.used}.",
         o=t.person(owner),
         x=t.thing(thing),
-        giver=giver,
+        giver=Person(name, "grown-up", words.ELDERS[name]),
     )
 
 
