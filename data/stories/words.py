@@ -50,7 +50,7 @@ CHILD_HOMES = (
     "at the end of a long street",
 )
 
-TRAITS = _listed("kind brave shy curious clever gentle cheerful quiet patient careful honest friendly lively")
+TRAITS = _listed("kind brave shy curious clever gentle cheerful quiet patient careful helpful friendly lively")
 LIKES = (
     "sing",
     "paint pictures",
