@@ -66,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _model_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--model", default="smollm2", metavar="NAME_OR_PATH", help="default: smollm2")
+    command.add_argument("--model", default="smollm2", metavar="NAME_OR_PATH", help="smollm2 (default), tinytales, or a path")
     for name, (kind, text) in _OPTIONS.items():
         command.add_argument(f"--{name}", type=kind, default=argparse.SUPPRESS, help=text)
     command.add_argument("--stop", action="append", default=argparse.SUPPRESS, metavar="TEXT", help="end where this appears")
@@ -86,7 +86,7 @@ def _load(args: argparse.Namespace) -> "LLM":
 
         for line in workbook.put_back()[1]:
             print(line, file=sys.stderr)
-    return load(args.model, device=args.device, dtype=getattr(torch, args.dtype))
+    return load(args.model, device=args.device, dtype=getattr(torch, args.dtype), fallback="tinytales")
 
 
 def _options(args: argparse.Namespace) -> dict[str, Any]:
@@ -166,9 +166,11 @@ def _fetch(args: argparse.Namespace) -> int:
 
 
 def _info(args: argparse.Namespace) -> int:
-    from .fetch import SOURCES, fetch
+    from .fetch import EMBEDDED, SOURCES, fetch
     from .gguf import read_gguf
 
+    if args.file in EMBEDDED:
+        raise ValueError(f"{args.file} is a folder in Hugging Face's format, not a GGUF file; look into {fetch(args.file)}")
     file = read_gguf(fetch(args.file) if args.file in SOURCES else Path(args.file))
     rows = [(key, _short(value)) for key, value in file.metadata.items()]
     _table([("metadata", "value"), *rows])

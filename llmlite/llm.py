@@ -1,5 +1,6 @@
 """The front door: pick a model's files, build it, and talk to it."""
 
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ import torch
 
 from . import sampling
 from .chat import ChatTemplate, Message
-from .fetch import SOURCES, fetch
+from .fetch import EMBEDDED, SOURCES, FetchError, fetch
 from .gguf import GGUF, ModelFileError, read_gguf
 from .kv_cache import KVCache
 from .sampling import SamplingParams, StopStrings
@@ -180,19 +181,33 @@ def _record(done: Completion, piece: str) -> Iterator[str]:
         yield piece
 
 
-def load(name_or_path: str | Path, *, device: str | torch.device = "cpu", dtype: torch.dtype = torch.float32) -> LLM:
-    """Load a model: a name ("smollm2", fetched where it is missing), a GGUF file, or a Hugging Face folder.
+def load(
+    name_or_path: str | Path,
+    *,
+    device: str | torch.device = "cpu",
+    dtype: torch.dtype = torch.float32,
+    fallback: str | None = None,
+) -> LLM:
+    """Load a model: a name, a GGUF file, or a Hugging Face folder.
 
+    "tinytales" and "tinytales-draft" come with llmlite; "smollm2" is fetched where it is missing. Where that cannot be done,
+    one line on stderr says so and the model named `fallback` takes its place; without a fallback, FetchError is raised.
     Raises ModelFileError for a file that is damaged or not supported, ValueError for a name or device that is not there.
     """
-    if isinstance(name_or_path, str) and name_or_path in SOURCES:
-        return _finish(_from_gguf(fetch(name_or_path), dtype), name_or_path, device)
-    path = Path(name_or_path)
-    if path.is_dir():
-        return _finish(_from_folder(path, dtype), path.name, device)
-    if path.is_file():
-        return _finish(_from_gguf(path, dtype), path.name, device)
-    raise ValueError(f"{str(name_or_path)!r} is neither a model's name ({', '.join(SOURCES)}) nor a file or folder")
+    name, path = str(name_or_path), Path(name_or_path)
+    if isinstance(name_or_path, str) and name in (*SOURCES, *EMBEDDED):
+        try:
+            path = fetch(name)
+        except FetchError as error:
+            if fallback is None:
+                raise
+            print(f"{error}. Until then, {fallback} takes its place.", file=sys.stderr)
+            return load(fallback, device=device, dtype=dtype)
+    elif path.exists():
+        name = path.name
+    else:
+        raise ValueError(f"{name!r} is neither a model's name ({', '.join([*SOURCES, *EMBEDDED])}) nor a file or folder")
+    return _finish(_from_folder(path, dtype) if path.is_dir() else _from_gguf(path, dtype), name, device)
 
 
 def _finish(llm: LLM, name: str, device: str | torch.device) -> LLM:
