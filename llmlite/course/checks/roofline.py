@@ -102,7 +102,7 @@ def _is_parts(got: Any, want: Mapping[str, float], faults: PartFaults, what: str
     if set(got) != set(PARTS):
         raise Mistake(f"the keys of the dictionary should be {', '.join(PARTS)}", **lines, yours=list(got))
     for part in PARTS:
-        mine = works(lambda p=part: float(got[p]), f"{part} should be a number", **lines, yours=got[part])
+        mine = works(partial(float, got[part]), f"{part} should be a number", **lines, yours=got[part])
         shown = {**lines, "part": part, "yours": f"{mine:,.12g}", "expected": f"{want[part]:,.12g}"}
         named(mine, want[part], [(f"{part}: {text}", wrong) for text, wrong in faults.get(part, ())], **shown)
         if not math.isclose(mine, want[part], rel_tol=1e-9):
