@@ -106,7 +106,7 @@ def intensity(flops: Mapping[str, float], nbytes: Mapping[str, float]) -> float:
 
 
 def predict_seconds(flops: Mapping[str, float], nbytes: Mapping[str, float], machine: Machine) -> float:
-    """Add up the parts, each as slow as the slower of memory and arithmetic, and the overhead of the pass."""
+    """Add up the slower of memory and arithmetic of each part, and the overhead of the pass."""
     parts = (max(nbytes[part] / machine.bandwidth, flops[part] / machine.throughput) for part in flops)
     return sum(parts) + machine.overhead
 
