@@ -1,6 +1,5 @@
 """Checks of chapter 09."""
 
-import math
 import random
 from collections.abc import Sequence
 from functools import partial
@@ -148,7 +147,7 @@ def _append(cache: Any, layer: int, k: Tensor, v: Tensor, held: int, **lines: An
 
 def _holds(got: Pair, k: Tensor, v: Tensor, held: int, **lines: Any) -> None:
     """Compare with the tokens given; the first `held` of them came in earlier passes."""
-    if torch.equal(got[0], v) and torch.equal(got[1], k):
+    if torch.equal(got[0], v) and torch.equal(got[1], k) and not torch.equal(k, v):
         raise Mistake("keys and values are swapped: the keys come first", **lines)
     for name, tensor, want in (("keys", got[0], k), ("values", got[1], v)):
         new = want.shape[2] - held
@@ -186,10 +185,10 @@ def two_passes(answer: Any, draw: random.Random) -> None:
 
 def _in_place(cache: Any, layer: int, before: Pair, now: Pair, **lines: Any) -> None:
     for name, store, old, new in (("keys", cache.keys, before[0], now[0]), ("values", cache.values, before[1], now[1])):
-        own = isinstance(store, Tensor) and store.dim() == 5
-        if own and new.untyped_storage().data_ptr() == store.untyped_storage().data_ptr() and old.data_ptr() == new.data_ptr():
+        inside = new.untyped_storage().data_ptr() == store.untyped_storage().data_ptr()
+        if inside and old.data_ptr() == new.data_ptr():
             continue
-        if own and torch.equal(store[layer, :, :, : new.shape[2]], new) and old.data_ptr() != new.data_ptr():
+        if not inside and torch.equal(store[layer, :, :, : new.shape[2]], new):
             raise Mistake(f"append returns a copy of the {name}: a slice of self.{name} is a view, and costs nothing", **lines)
         sentence = f"the {name} lie in new memory: write into self.{name}, which was allocated once, and return a view of it"
         raise Mistake(sentence + " (torch.cat copies everything at every step)", **lines)
@@ -224,12 +223,14 @@ def rewinds(answer: Any, draw: random.Random) -> None:
         sentence = f"rewind must refuse {fault} with ValueError"
         refuses(partial(cache.rewind, length), sentence, call=f"rewind({length}), with 5 tokens held")
         equal(cache.length, 5, "a rewind that is refused changes nothing", call=f"rewind({length})")
-    works(partial(cache.rewind, 5), "rewinding to the length that is held is allowed, and changes nothing")
-    equal(cache.length, 5, "rewinding to the length that is held changes nothing", call="rewind(5), with 5 tokens held")
-    works(partial(cache.rewind, 2), "rewind takes any length from 0 to what is held", call="rewind(2), with 5 tokens held")
+    call = "rewind(2), with 5 tokens held"
+    works(partial(cache.rewind, 2), "rewind takes any length from 0 to what is held", call=call)
     faults = [("length is the number of tokens kept, not of those dropped", 3)]
-    named(cache.length, 2, faults, call="rewind(2), with 5 tokens held", length=cache.length)
+    named(cache.length, 2, faults, call=call, length=cache.length)
     equal(cache.length, 2, "rewind(2) keeps the first 2 tokens", length=cache.length)
+    sentence, call = "rewinding to the length that is held is allowed, and changes nothing", "rewind(2), with 2 tokens held"
+    works(partial(cache.rewind, 2), sentence, call=call)
+    equal(cache.length, 2, sentence, call=call)
     other = normal(draw, 1, 2, 1, 4)
     got = _append(cache, 0, other, other, 2, call="append of 1 token after rewind(2)")
     _holds(got, torch.cat((k[:, :, :2], other), 2), torch.cat((v[:, :, :2], other), 2), 2, call="append after rewind(2)")
@@ -240,18 +241,16 @@ def rewinds(answer: Any, draw: random.Random) -> None:
 @check("KVCache")
 def no_room(answer: Any, draw: random.Random) -> None:
     cache = _new(answer, _config(draw), 4)
-    k = normal(draw, 1, 2, 3, 4)
+    k, v = normal(draw, 1, 2, 4, 4), normal(draw, 1, 2, 4, 4)
     for layer in (0, 1):
-        cache.append(layer, k, k)
+        cache.append(layer, k[:, :, :3], v[:, :, :3])
     cache.advance(3)
-    call = "append of 2 tokens, with 3 of 4 places taken"
-    refuses(
-        lambda: cache.append(0, k[:, :, :2], k[:, :, :2]), "tokens past the capacity must be refused with ValueError", call=call
-    )
+    call, more = "append of 2 tokens, with 3 of 4 places taken", normal(draw, 1, 2, 2, 4)
+    refuses(lambda: cache.append(0, more, more), "tokens past the capacity must be refused with ValueError", call=call)
     equal(cache.length, 3, "an append that is refused changes nothing", call=call)
-    close(cache.view(0, 3)[0], k, "an append that is refused writes nothing", call=call)
-    got = _append(cache, 0, k[:, :, :1], k[:, :, :1], 3, call="append of 1 token, which fills the cache exactly")
-    _holds(got, torch.cat((k, k[:, :, :1]), 2), torch.cat((k, k[:, :, :1]), 2), 3, call="the last place")
+    close(cache.view(0, 3)[0], k[:, :, :3], "an append that is refused writes nothing", call=call)
+    call = "append of 1 token, which fills the cache exactly"
+    _holds(_append(cache, 0, k[:, :, 3:], v[:, :, 3:], 3, call=call), k, v, 3, call=call)
     cache = _new(answer, _config(draw), 4, 3)
     for batch in (1, 2):
         call = f"k of a batch of {batch}, in a cache for a batch of 3"
@@ -374,7 +373,7 @@ def _decoded(answer: Any, held: int, count: int, sentence: str, capacity: int = 
     equal(cache.ids, text[:-1], "at the end the cache holds all ids but the last new one", **lines, length_after=cache.length)
 
 
-def _passes(model: _Model, held: int, count: int, text: list[int], **lines: Any) -> None:
+def _passes(model: _Model, held: int, count: int, text: list[int], /, **lines: Any) -> None:
     fed, fresh = model.fed, PROMPT[min(held, len(PROMPT) - 1) :]
     if model.alone:
         sentence = "a pass goes without the cache: its tokens stand at position 0 and see nothing before them"
@@ -417,7 +416,7 @@ def into_the_last_place(answer: Any, draw: random.Random) -> None:
     sentence = "5 ids and 3 more fit a cache of 7: the last new id never passes"
     _decoded(answer, 0, 3, sentence, capacity=7)
     model, cache = _Model(), _Held(PROMPT[:2], 6)
-    lines = {"call": "5 ids, 3 more, in a cache of 6 that holds the first 2"}
+    lines: dict[str, Any] = {"call": "5 ids, 3 more, in a cache of 6 that holds the first 2"}
     refuses(lambda: answer(model, PROMPT, 3, cache), "too little room must be refused with ValueError", **lines)
     equal(model.fed, [], "too little room must be refused before the first pass, not in the middle", **lines)
     equal(cache.ids, PROMPT[:2], "what is refused leaves the cache as it was", **lines)
@@ -533,10 +532,10 @@ class _Story:
 
 
 @check("evict")
-def by_quarter_turns(answer: Any, draw: random.Random) -> None:
-    raw = torch.stack((torch.arange(1.0, 9.0), torch.zeros(8)), -1).expand(1, 1, 1, 8, 2)
-    story = _Story(raw, raw.flip(-1), torch.tensor([math.pi / 2]), 9, 2, 3)
-    story.lines["key_n"] = "(n + 1, 0), turned by n quarter turns"
+def one_head(answer: Any, draw: random.Random) -> None:
+    raw = torch.stack((torch.arange(1.0, 10.0), torch.zeros(9)), -1).expand(1, 1, 1, 9, 2)
+    story = _Story(raw, raw.flip(-1), torch.tensor([0.5]), 9, 2, 4)
+    story.lines["key_n"] = "(n + 1, 0), turned by n / 2 radians"
     story.run(answer)
 
 
