@@ -19,7 +19,7 @@ SOURCES = sorted(p for p in ROOT.rglob("*.py") if not {".venv", "build", "workbo
 
 # A module may import those before it; llm and cli stand above them all.
 ORDER = ["tokenizer", "embedding", "attention", "rope", "transformer", "gguf", "weights", "sampling", "chat", "kv_cache"]
-ORDER += ["fetch", "llm", "cli", "__main__"]
+ORDER += ["flash_attention", "fetch", "llm", "cli", "__main__"]
 
 READY = [c for c in CHAPTERS if c.ready]
 
