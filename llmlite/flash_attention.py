@@ -94,10 +94,7 @@ def _over_tiles(q: Tensor, k: Tensor, v: Tensor, positions: Tensor | None, tile:
     peak = torch.full_like(total, -torch.inf)
     for start in range(0, k.shape[2], tile):
         some_k, some_v = (x[:, :, start : start + tile].to(wide) for x in (k, v))
-        scores = q @ some_k.mT
-        if positions is not None and start + some_k.shape[2] - 1 > positions[0]:  # the diagonal passes through this tile
-            hidden = torch.arange(start, start + some_k.shape[2], device=q.device) > positions[:, None]
-            scores.unflatten(2, (-1, len(positions))).masked_fill_(hidden, -torch.inf)
+        scores = _tile_scores(q, some_k, start, positions)
         higher = torch.maximum(peak, scores.amax(-1, keepdim=True))
         base = _finite(higher)
         weights, shrink = scores.sub_(base).exp_(), (peak - base).exp()
@@ -105,6 +102,15 @@ def _over_tiles(q: Tensor, k: Tensor, v: Tensor, positions: Tensor | None, tile:
         out = out * shrink + weights @ some_v
         peak = higher
     return _divide(out, total)
+
+
+def _tile_scores(q: Tensor, k: Tensor, start: int, positions: Tensor | None) -> Tensor:
+    """Scores of stacked queries with the keys from position start on, -inf for keys in a query's future."""
+    scores, stop = q @ k.mT, start + k.shape[2]
+    if positions is not None and stop - 1 > positions[0]:  # the diagonal passes through this tile
+        hidden = torch.arange(start, stop, device=q.device) > positions[:, None]
+        scores.unflatten(2, (-1, len(positions))).masked_fill_(hidden, -torch.inf)
+    return scores
 
 
 def attention_traffic(
