@@ -469,15 +469,15 @@ def low_and_high_scores(answer: Any, draw: random.Random) -> None:
 
 @check("tiled_attention")
 def no_large_tensor(answer: Any, draw: random.Random) -> None:
-    n, sentence = 120, "a prompt of 120 tokens in tiles of 5 should work"
+    n, sentence = 60, "a prompt of 60 tokens in tiles of 3 should work"
     q, k, v = normal(draw, 1, 2, n, 4), normal(draw, 1, 1, n, 4), normal(draw, 1, 1, n, 4)
     for offset in (None, 0):
         with Watch() as watch:
-            got = works(partial(answer, q.clone(), k.clone(), v.clone(), offset, 5), sentence)
+            got = works(partial(answer, q.clone(), k.clone(), v.clone(), offset, 3), sentence)
         close(got, _attend(q, k, v, offset), sentence, tolerance=2e-5, offset=offset)
         if math.prod(watch.largest) >= n * n:
             fault = "a tensor with an entry for every query and key is made, of scores or of a mask: make one tile's at a time"
-            raise Mistake(fault, queries=n, keys=n, tile=5, made=watch.largest)
+            raise Mistake(fault, queries=n, keys=n, tile=3, made=watch.largest)
 
 
 @check("tiled_attention")
