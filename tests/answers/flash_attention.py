@@ -419,7 +419,7 @@ def tiled_without_the_rest(q, k, v, offset=None, tile=128):
     return _loop(q, k, v, offset, min(tile, k.shape[2]), "ragged")
 
 
-@wrong("tiled_attention", "whatever the tiles are")
+@wrong("tiled_attention", "the last tile is dropped")
 def tiled_skips_the_diagonal(q, k, v, offset=None, tile=128):
     if offset is None:
         return _loop(q, k, v, None, tile)
