@@ -17,9 +17,10 @@ def attention_weights(q: Tensor, k: Tensor, mask: Tensor | None = None) -> Tenso
     q is (..., queries, head_dim), k is (..., keys, head_dim), mask broadcasts to (..., queries, keys). A weight is zero where
     mask is False; a query that may see nothing gets zeros.
     """
-    scores = q @ k.mT / math.sqrt(q.shape[-1])  # (..., queries, keys)
+    scores = q @ k.mT  # (..., queries, keys): our own, so that what follows may write into it
+    scores /= math.sqrt(q.shape[-1])
     if mask is not None:
-        scores = scores.masked_fill(~mask, -torch.inf)
+        scores.masked_fill_(~mask, -torch.inf)
     return softmax(scores)
 
 

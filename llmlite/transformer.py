@@ -88,6 +88,21 @@ def count_parameters(config: Config) -> int:
     return config.num_hidden_layers * block + tables * config.vocab_size * hidden + hidden
 
 
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Multiply x (..., in_features) by a weight (out_features, in_features): the result is (..., out_features).
+
+    On a CPU, torch may leave the float32 product of a single row to one thread, which cannot read memory as fast as all of
+    them together. So each thread gets a slice of the weight's rows: a batch of small products, without a copy.
+    """
+    threads = torch.get_num_threads()
+    one_row = x.numel() == x.shape[-1] and x.dtype == torch.float32 and x.device.type == "cpu"
+    if not one_row or threads == 1 or len(weight) % threads:
+        return F.linear(x, weight, bias)
+    slices = weight.unflatten(0, (threads, -1))  # (threads, out_features / threads, in_features)
+    out = (x.reshape(1, 1, -1).expand(threads, 1, -1) @ slices.mT).view(*x.shape[:-1], -1)
+    return out if bias is None else out + bias
+
+
 class Linear(nn.Module):
     """x times a weight of shape (out_features, in_features), plus a bias where there is one. The weight starts unset."""
 
@@ -97,7 +112,7 @@ class Linear(nn.Module):
         self.bias = nn.Parameter(torch.empty(out_features)) if bias else None
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.linear(x, self.weight, self.bias)
+        return linear(x, self.weight, self.bias)
 
 
 class Embedding(nn.Module):
@@ -218,6 +233,7 @@ class Transformer(nn.Module):
         cos, sin = rope_tables(positions, self.frequencies.to(ids.device))
         mask = causal_mask(tokens, start + tokens, start).to(ids.device) if tokens > 1 else None
         x = self.embed_tokens(ids)  # (batch, tokens, hidden_size)
+        cos, sin = cos.to(x.dtype), sin.to(x.dtype)  # once, not in every layer
         for layer in self.layers:
             x = layer(x, cos, sin, mask, cache)
         if cache is not None:

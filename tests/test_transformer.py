@@ -5,7 +5,7 @@ import torch
 from helpers import FAMILY_CONFIGS, LINEAR, LLAMA3, hf_logits, hf_model, random_model, tiny_config
 from torch.nn import functional as F
 
-from llmlite.transformer import Transformer, count_parameters, rms_norm, swiglu
+from llmlite.transformer import Transformer, count_parameters, linear, rms_norm, swiglu
 from llmlite.weights import hf_config, load_folder
 
 MODELS = [
@@ -178,3 +178,18 @@ def test_the_parameters_are_counted_as_transformers_has_them(family, changes):
 def test_smollm2_has_134_515_008_parameters(smollm2):
     """The number that its makers' checkpoint has."""
     assert count_parameters(smollm2.model.config) == 134_515_008
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("shape", [(1, 1, 24), (24,), (2, 1, 24), (1, 5, 24), (1, 0, 24)])
+def test_linear_is_the_same_product_on_any_number_of_threads(shape, dtype, threads):
+    x, before = torch.randn(shape, dtype=dtype), torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        for out in (12, 7):  # 7 rows cannot be shared evenly
+            weight, bias = torch.randn(out, 24, dtype=dtype), torch.randn(out, dtype=dtype)
+            for b in (None, bias):
+                torch.testing.assert_close(linear(x, weight, b), F.linear(x, weight, b))
+    finally:
+        torch.set_num_threads(before)
